@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # As many test processes run as there are cores.
 test test-all quick test-lowest: export OMP_NUM_THREADS = 1
 
-.PHONY: demo test test-all quick test-lowest bench figures check tables docs dist freeze clean
+.PHONY: demo test test-all quick test-lowest bench soak figures check tables docs dist freeze clean
 
 demo: .venv/base
 	$(BIN)/advchunk chunk tests/data/harbour_town.md --method mst-semantic
@@ -39,9 +39,16 @@ test-lowest: .venv-lowest/dev
 	.venv-lowest/bin/$(PYTEST) -o filterwarnings=default --disable-warnings \
 		$(addprefix tests/,adapters chunkers cli contract engine enrich evaluation models readers text)
 
-# All measurements of speed, of the texts in DATA: figures.json, table.md, and speed.svg in build/bench.
+# All measurements of speed, of the texts in DATA: figures.json and table.md in build/bench.
 bench: .venv/dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py $(if $(DATA),--data $(DATA))
+
+# What takes an hour and is no test: flat memory, threads, kills, damaged files, random texts, and new random examples.
+soak: .venv/dev
+	$(BIN)/python -W ignore benchmarks/soak.py
+	$(BIN)/python -W ignore benchmarks/mutations.py --mutations 2000
+	$(BIN)/python -W ignore benchmarks/reliability.py
+	$(BIN)/$(PYTEST) -m "not slow and not long" --hypothesis-profile explore
 
 # All published figures, or ONLY some ("smoke" for a minute without DATA): runs what benchmarks/figures.toml lists and what is not of
 # the present versions, and puts the tables into the pages. An interrupted run goes on.

@@ -8,13 +8,6 @@ Parameters: TypeAlias = Mapping[str, Any]
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-class Growth(NamedTuple):
-    """A configuration whose cost is measured as texts grow; "K" is the true number of segments."""
-
-    params: Parameters = _NONE
-    most: int = 10_000  # sentences
-
-
 def _none(longest: int) -> Parameters:  # noqa: ARG001
     return _NONE
 
@@ -33,7 +26,6 @@ class Algorithm(NamedTuple):
     verbatim : parameters under which chunks are verbatim parts of any text.
     shifts : for an experimental chunker: parameters that find where topics of made-up words change, given the number
         of sentences of the longest segment.
-    growth : configurations for `growth.py`, by label.
     quality : configurations for `quality.py`, by label; "K" is the true number of segments.
     """
 
@@ -43,7 +35,6 @@ class Algorithm(NamedTuple):
     models: Mapping[str, str] = _NONE
     verbatim: Parameters = _NONE
     shifts: Callable[[int], Parameters] = _none
-    growth: Mapping[str, Growth] = _NONE
     quality: Mapping[str, Parameters] = _NONE
 
 
@@ -65,7 +56,6 @@ ALGORITHMS = _Algorithms(
         "texttiling": Algorithm(
             planted={"preset": "fine"},
             shifts=lambda longest: {"preset": "fine", "spacing": 0, "block_size": max(longest // 4, 1)},
-            growth={"texttiling": Growth({"preset": "hearst"})},
             quality={
                 "texttiling, default": {},
                 "texttiling, hearst": {"preset": "hearst"},
@@ -76,7 +66,6 @@ ALGORITHMS = _Algorithms(
         "c99": Algorithm(
             planted={"min_segment_length": 0},
             shifts=lambda longest: {"min_segment_length": 0, "n_segments": None if longest > 3 else 6},
-            growth={"c99": Growth()},
             quality={
                 "c99, default": {},
                 "c99, no minimum size": {"min_segment_length": 0},
@@ -88,11 +77,6 @@ ALGORITHMS = _Algorithms(
         "bayesseg": Algorithm(
             planted={"min_segment_tokens": 0},
             shifts=lambda _: {"min_segment_tokens": 0},
-            growth={
-                "bayesseg, K unknown": Growth(),
-                "bayesseg, K known": Growth({"n_segments": "K", "min_segment_tokens": 0}),
-                "utiyama-isahara": Growth({"likelihood": "utiyama-isahara"}),
-            },
             quality={
                 "bayesseg, default": {},
                 "bayesseg, no minimum size": {"min_segment_tokens": 0},
@@ -123,7 +107,6 @@ ALGORITHMS = _Algorithms(
         "lda-topic": Algorithm(
             planted={"preset": "depth", "num_topics": 2},
             shifts=lambda longest: {"preset": "depth", "block_size": max(longest // 3, 2)},
-            growth={"lda-topic": Growth(most=2500)},
             quality={
                 "lda-topic, default": {},
                 "lda-topic, depth": {"preset": "depth"},
@@ -134,11 +117,6 @@ ALGORITHMS = _Algorithms(
         "semantic-cluster": Algorithm(
             planted={"n_clusters": 2},
             shifts=lambda _: {"connectivity": "chain", "n_clusters": 6, "min_cluster_size": 1},
-            growth={
-                "semantic-cluster, ward": Growth(most=5000),
-                "semantic-cluster, chain": Growth({"connectivity": "chain"}),
-                "semantic-cluster, hdbscan": Growth({"method": "hdbscan"}, 2500),
-            },
             quality={
                 "semantic-cluster, default": {},
                 "semantic-cluster, chain": {"preset": "chain"},
@@ -149,7 +127,6 @@ ALGORITHMS = _Algorithms(
         "graph-partition": Algorithm(
             planted={"preset": "neighbors"},
             shifts=lambda longest: {"preset": "neighbors"} if longest > 3 else {"threshold": 0.45},
-            growth={"graph-partition": Growth(), "graph-partition, leiden": Growth({"method": "leiden"})},
             quality={
                 "graph-partition, default": {},
                 "graph-partition, neighbors": {"preset": "neighbors"},
@@ -158,10 +135,6 @@ ALGORITHMS = _Algorithms(
             },
         ),
         "optimal-semantic": Algorithm(
-            growth={
-                "optimal-semantic": Growth(),
-                "optimal-semantic, independent": Growth({"evidence": "independent"}),
-            },
             quality={
                 "optimal-semantic": {"max_tokens": 100_000},
                 "optimal-semantic, independent": {"max_tokens": 100_000, "evidence": "independent"},

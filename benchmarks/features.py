@@ -16,8 +16,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any, NamedTuple, TypeAlias
 
-from runner import argument_parser
-from speed import time_tasks
+from runner import argument_parser, time_tasks
 
 from advchunk import create
 from advchunk.models.embedders import as_embedder
@@ -277,7 +276,7 @@ def table(size: int, texts: Mapping[str, str] = TEXTS) -> str:
         row = measure(split, texts, size)
         shares = [f"{row.exact / row.chunks:.0%}", f"{row.kept / row.letters:.2%}", f"{row.over}"]
         ids = f"{row.same / row.named:.0%}" if row.named else "no ids"
-        rate = f"{len(first) / times[label]['cpu']['min'] / 1000:,.0f}"
+        rate = f"{len(first) / min(times[label]) / 1000:,.0f}"
         cells = [label, f"{row.chunks}", *shares, f"{row.whole} of {row.blocks}", ids, f"{row.errors}", rate]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -20,7 +20,14 @@ from pathlib import Path
 
 from advchunk.readers.pages import pdf
 
+_PLAIN = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻₀₁₂₃₄₅₆₇₈₉₊₋", "0123456789+-" * 2)
 _WORD, _RULE = re.compile(r"[^\W_]+"), re.compile(r"(?m)^\|(?: --- \|)+$")
+
+
+def ours(path: Path, detector: str | None) -> str:
+    """Return the text of our reader, with numbers of notes and powers as plain text has them."""
+    text = pdf.read(path, detector=detector, furniture="keep").text
+    return re.sub(r"\[(\d[\d,;–-]*)\]", r"\1", text.translate(_PLAIN))
 
 
 def plain(path: Path) -> str:
@@ -47,8 +54,8 @@ def with_markitdown(path: Path) -> str:
 
 
 READERS: Mapping[str, Callable[[Path], str]] = {
-    "advchunk, lines": lambda path: pdf.read(path, detector=None, furniture="keep").text,
-    "advchunk, rapid-layout": lambda path: pdf.read(path, detector="rapid", furniture="keep").text,
+    "advchunk, lines": lambda path: ours(path, None),
+    "advchunk, rapid-layout": lambda path: ours(path, "rapid"),
     "PDFium": plain,
     "pypdf": with_pypdf,
     "pdfplumber": with_pdfplumber,

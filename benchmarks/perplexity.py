@@ -1,19 +1,16 @@
-"""Measure perplexity chunking with a causal language model on the CPU: values, speed, memory, and segmentation quality.
+"""Measure perplexity chunking with a causal language model on the CPU: values, speed, and segmentation quality.
 
-python benchmarks/perplexity.py [--golden DIR] [--data DIR] [--lm smollm2] [--only golden speed long forgetting quality]
+python benchmarks/perplexity.py [--golden DIR] [--data DIR] [--lm smollm2] [--only golden speed quality]
 
 The golden folder holds the texts and the values of one pass of the same model (NAME.json). The data folder holds
-``choi`` and ``clinical``, texts with known segments, and ``chroma``, long texts. Prints JSON. The exit status is 1 if
-values differ or a speed is below its minimum. Runs in one thread; times are processor time, the minimum of several
-interleaved runs.
+``choi`` and ``clinical``, texts with known segments. Prints JSON. The exit status is 1 if values differ or a speed is
+below its minimum. Runs in one thread; times are processor time, the minimum of several interleaved runs.
 """
 
 from __future__ import annotations
 
 import json
 import random
-import resource
-import subprocess
 import sys
 import time
 from bisect import bisect_left
@@ -25,7 +22,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import torch
-from runner import argument_parser
+from runner import argument_parser, time_tasks
 
 from advchunk import UniversalSemanticChunker
 from advchunk.building.sizes import Limits
@@ -34,7 +31,7 @@ from advchunk.chunkers.by_topic.perplexity import PerplexityChunker, minimum_dro
 from advchunk.chunkers.model_bases import join_segments
 from advchunk.evaluation import SegmentedText, even_split, pk, read_folder, window_diff
 from advchunk.evaluation.metrics.statistics import mean_interval, paired_difference
-from advchunk.models.causal import CausalLM, as_causal, per_unit
+from advchunk.models.causal import CausalLM, as_causal
 from advchunk.models.counters import as_counter
 from advchunk.models.huggingface import HuggingFaceLM
 from advchunk.records import Floats, Ints, Units
@@ -43,8 +40,6 @@ Json: TypeAlias = dict[str, Any]
 
 DOCUMENTS = ("ancient_rome", "state_of_the_union", "wikitexts")
 SPEED, TIMES = 0.9, 10.0  # minimum throughput relative to a plain forward pass, and minimum speedup over recomputation
-LENGTHS = (2500, 5000, 20_000)
-WINDOW = 1024  # tokens, for long texts
 CHARACTERS, SEED = 13_000, 5  # maximum length and sampling seed of the texts with known segments
 
 
@@ -75,16 +70,6 @@ def golden(lm: str, folder: Path) -> Json:
     return results
 
 
-def least(task: Callable[[], object], repeat: int) -> float:
-    """Return the shortest processor time of several runs."""
-    seconds = []
-    for _ in range(repeat):
-        start = time.process_time()
-        task()
-        seconds.append(time.process_time() - start)
-    return min(seconds)
-
-
 def naive(model: HuggingFaceLM, ids: list[int], ends: Ints) -> list[float]:
     """Return the surprise of each sentence from a separate pass over all text up to its end."""
     surprise, last = [], 0
@@ -113,10 +98,8 @@ def speed(lm: str, folder: Path) -> Json:
         with torch.inference_mode():
             return model.reader.model(tokens, use_cache=False).logits
 
-    bare()
-    # Interleaved, so that other load on the machine slows both.
-    pairs = [(least(bare, 1), least(partial(coerced.score, [(text, edges)]), 1)) for _ in range(5)]
-    passes, ours = (min(seconds) for seconds in zip(*pairs, strict=True))
+    turns = time_tasks({"plain": bare, "ours": partial(coerced.score, [(text, edges)])}, 5)
+    passes, ours = min(turns["plain"]), min(turns["ours"])
     start = time.process_time()
     values = naive(model, ids, np.cumsum(reference["token_lens_space_joined"]))
     recomputed = time.process_time() - start
@@ -131,72 +114,6 @@ def speed(lm: str, folder: Path) -> Json:
         "speedup over recomputation": recomputed / ours,
         "largest difference": float(np.abs(np.array(values) - quick).max()),
     }
-
-
-def long_text(folder: Path) -> str:
-    """Return a long text."""
-    return (folder / "chroma" / "wikitexts.md").read_text(encoding="utf-8")
-
-
-def read_length(lm: str, folder: Path, tokens: int) -> Json:
-    """Read a number of tokens through a window in this process."""
-    model, text = model_of(lm, max_context=WINDOW), long_text(folder)
-    model.surprise(text[:2000])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    ends = [end for _, end in model.reader.plain.encode(text[: tokens * 8], add_special_tokens=False).offsets]
-    start = time.process_time()
-    _, nats = model.surprise(text[: ends[tokens - 1]])
-    seconds = time.process_time() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {"tokens": len(nats), "ms a token": 1000 * seconds / len(nats), "peak MB": peak // 1024,
-            "MB more than a short text": (peak - before) // 1024}  # fmt: skip
-
-
-def read_long(lm: str, folder: Path) -> Json:
-    """Read texts of increasing length through a window, each in a separate process, to measure its peak memory."""
-    results = {}
-    for tokens in LENGTHS:
-        command = [
-            sys.executable,
-            __file__,
-            "--lm",
-            lm,
-            "--data",
-            str(folder),
-            "--only",
-            "one",
-            "--tokens",
-            str(tokens),
-        ]
-        results[str(tokens)] = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)[
-            "one"
-        ]
-    return results
-
-
-def forgetting(lm: str, folder: Path) -> Json:
-    """Compare the surprise of a text read through a window with that of the whole text at once."""
-    text = long_text(folder)[:9000]
-    whole = model_of(lm).surprise(text)[1]
-    results: Json = {"tokens": len(whole)}
-    units = np.arange(0, len(whole) + 1, 25)
-    ends = np.arange(1, len(whole) + 1)
-
-    def compare_to_whole(read: Floats, window: int) -> Json:
-        after = slice(window, None)
-        full, rolled = (per_unit(ends, nats, units) for nats in (whole, read))
-        minima, others = (set(np.flatnonzero(minimum_drops(v) > 0)) for v in (full, rolled))
-        return {
-            "mean nats": float(read[after].mean()),
-            "more than with the whole text": float((read - whole)[after].mean()),
-            "correlation of units of 25 tokens": float(np.corrcoef(full, rolled)[0, 1]),
-            "minima in common": len(minima & others) / len(minima | others),
-        }
-
-    for window in (256, 512):
-        read = model_of(lm, max_context=window).surprise(text)[1]
-        results[str(window)] = {"whole text": float(whole[window:].mean()), "windows": compare_to_whole(read, window)}
-    return results
 
 
 def top_gaps(gaps: Floats, k: int) -> Ints:
@@ -295,21 +212,17 @@ def missed(results: Json) -> list[str]:
 def main() -> None:
     """Run the selected sections."""
     parser = argument_parser(__doc__, data=None)
-    sections = ("golden", "speed", "long", "forgetting", "quality")
+    sections = ("golden", "speed", "quality")
     parser.add_argument("--golden", type=Path)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--lm", default="smollm2")
-    parser.add_argument("--only", nargs="+", choices=(*sections, "one"), default=sections)
+    parser.add_argument("--only", nargs="+", choices=sections, default=sections)
     parser.add_argument("--texts", type=int, default=10)
-    parser.add_argument("--tokens", type=int, default=LENGTHS[0])
     args = parser.parse_args()
     torch.set_num_threads(1)
     tasks: dict[str, Callable[[], Json]] = {
         "golden": lambda: golden(args.lm, args.golden),
         "speed": lambda: speed(args.lm, args.golden),
-        "long": lambda: read_long(args.lm, args.data),
-        "one": lambda: read_length(args.lm, args.data, args.tokens),
-        "forgetting": lambda: forgetting(args.lm, args.data),
         "quality": lambda: quality(args.lm, args.data, args.texts),
     }
     needs = {"golden": args.golden, "speed": args.golden}

@@ -1,7 +1,7 @@
 """Compare whole pipelines, from chunks to the ranking, on several sets of questions. See RETRIEVAL.md.
 
 python benchmarks/pipelines.py --data DIR [--sets chroma qmsum covidqa xquad/en xquad/de] [--mean 60 80 100 120]
-    [--embedder minilm] [--store DIR] [--processes N]
+    [--embedder minilm] [--store DIR]
 
 DIR holds a folder for each set, with texts and questions.jsonl. All chunks have the same mean size; with several sizes,
 the recall of a question is its mean over them, so a lucky cut decides less. Rows are the methods in common use, then
@@ -112,7 +112,6 @@ def main() -> None:
     parser.add_argument("--embedder", help="minilm, or a model name; by default the embedded one")
     parser.add_argument("--store", type=Path, help="folder for results and vectors, to resume from")
     parser.add_argument("--only", nargs="+", help="beginnings of labels to run, besides the default pipeline")
-    parser.add_argument("--processes", type=int, default=1)
     args = parser.parse_args()
     file = str(args.store / "vectors.sqlite") if args.store else None
     embedder = Reader(args.embedder, file) if args.embedder else None
@@ -125,7 +124,7 @@ def main() -> None:
             if args.only:
                 rows = [row for row in rows if row.label == PIPELINE or row.label.startswith(tuple(args.only))]
             progress = partial(print, name, mean, file=sys.stderr)
-            runs.append(evaluate(rows, task, processes=args.processes, store=args.store, progress=progress))
+            runs.append(evaluate(rows, task, store=args.store, progress=progress))
         sets[name] = recalls(runs)
     print(table(sets))
 

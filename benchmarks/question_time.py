@@ -12,11 +12,10 @@ neighbors); the best of
        these sizes, chosen for each set and budget afterwards; all four, fused by rank (several indexes, as AI21's);
        question time over the chunks of 130
 store  the first 50 hits by vectors of LangChain's chunks of 800 characters: as they are; re-ranked by words, and by
-neighbors, too;
-       with the chunk on either side of each (as SCAR, arXiv 2606.16661); their sentences by LangChain's
-       EmbeddingsFilter, by LlamaIndex's SentenceEmbeddingOptimizer, by BM25 (as Lucene's UnifiedHighlighter); the best
-       sentences with two on either side (as QASC, arXiv 2605.22834); cut again, with nothing around them, and with the
-       texts
+       neighbors, too; with the chunk on either side of each (as SCAR, arXiv 2606.16661); their sentences by LangChain's
+       EmbeddingsFilter, by LlamaIndex's SentenceEmbeddingOptimizer, by trimwise, by BM25 (as Lucene's
+       UnifiedHighlighter); the best sentences with two on either side (as QASC, arXiv 2605.22834); cut again, with
+       nothing around them, and with the texts
 
 The time of a question is that of search and of what follows in 1,000 tokens, with the questions one after another; that
 of indexing is the time to split, to embed, and to build the index.
@@ -26,6 +25,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import pickle
 import sys
 import time
@@ -322,6 +322,7 @@ def store_rows(data: Set) -> dict[str, Row]:
         "sentences by cosine": assembled(by_cosine),
         "LangChain EmbeddingsFilter": _embeddings_filter(store),
         "LlamaIndex SentenceEmbeddingOptimizer": _sentence_optimizer(store),
+        "trimwise": _trimwise(store),
         "sentences by BM25": assembled(by_bm25),
         "best sentences and two on either side": assembled(seeds),
         CUT: _cut(store, None),
@@ -423,6 +424,38 @@ def _sentence_optimizer(store: Store) -> Row:
         return lambda budget: fill(pieces, budget)
 
     return row
+
+
+def _trimwise(store: Store) -> Row:
+    """Return the hits, trimmed to one budget by trimwise as it is without a model, which ranks by tokens of tiktoken.
+
+    The tokens are those of cl100k_base, which LlamaIndex brings, in place of o200k_base, which is a download.
+    """
+    import llama_index.core
+    from trimwise import TrimConfig, Trimmer
+
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(Path(llama_index.core.__file__).parent / "_static" / "tiktoken_cache")
+    trimmer, counter = Trimmer(TrimConfig(token_encoding="cl100k_base")), store.data.embedder.counter
+
+    def row(i: int) -> Callable[[int], Sequence[Piece]]:
+        question, hits = store.data.questions[i].text, store.hits(store.ranking(i))
+        texts = [hit.chunk.text for hit in hits]
+
+        def pieces(budget: int) -> list[Piece]:
+            trimmed = trimmer.trim_context(texts, budget, query=question, token_counter=counter)
+            kept = ((hits[part.source_index], part) for part in trimmed.sources if part.spans)
+            return [
+                Piece(hit.document, tuple(_shifted(part.spans, hit.chunk.start)), part.output_count)
+                for hit, part in kept
+            ]
+
+        return pieces
+
+    return row
+
+
+def _shifted(spans: Iterable[Any], start: int) -> Iterator[Span]:
+    return (Span(start + span.start, start + span.end) for span in spans)
 
 
 def _located(parts: Iterable[tuple[str, int, str]], data: Set) -> Iterator[Piece]:

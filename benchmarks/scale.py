@@ -32,8 +32,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from runner import argument_parser
-from speed import peak_mb
+from runner import argument_parser, peak_mb
 
 from advchunk import Chunk, Document, RecursiveChunker, Span
 from advchunk.evaluation import Question, read_corpus, read_questions

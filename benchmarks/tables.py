@@ -1,11 +1,9 @@
-"""Measure whether tables and formulas stay whole in chunks, and whether questions about tables are answered. See
-STRUCTURE.md.
+"""Measure whether tables and formulas stay whole in chunks. See STRUCTURE.md.
 
-python benchmarks/tables.py --data DIR [--only whole recall] [--forms clean mineru html] [--chunkers recursive ...]
-    [--most 60000]
+python benchmarks/tables.py --data DIR [--forms clean mineru] [--chunkers recursive ...] [--most 60000]
 
-DIR holds folders of Markdown documents, each with `mineru/`, the same documents as a parser of PDFs wrote them, and
-`questions.jsonl`. The form "html" is the clean one with its LaTeX tables as HTML in one line. Prints JSON.
+DIR holds folders of Markdown documents, each with `mineru/`, the same documents as a parser of PDFs wrote them. Prints
+JSON.
 """
 
 from __future__ import annotations
@@ -20,22 +18,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
-from advchunk import Chunk, create
-from advchunk.models.counters import as_counter
+import peers as others
+
+from advchunk import create
 from advchunk.records import Span, with_context
-from advchunk.retrieval import Retriever
 
 Json: TypeAlias = dict[str, Any]
 Splitter: TypeAlias = Callable[[str], Iterable[tuple[str, str]]]
 """Returns the context and the text of each chunk."""
 
-FORMS = ("clean", "mineru", "html")
+FORMS = ("clean", "mineru")
 SIZES = (500, 1000, 2000)  # characters
-BUDGET = 1000  # tokens of what is retrieved
-DEPTH = 100  # hits that may fill it
-ENOUGH = 0.95  # of the words of the evidence
 OURS = ("recursive", "semantic-threshold", "universal-semantic", "optimal-semantic", "mst-semantic")
 
 
@@ -139,27 +134,6 @@ def words(text: str) -> list[str]:
     return LETTERS.findall(text.casefold())
 
 
-def to_html(text: str) -> str:
-    r"""Return a text with its LaTeX tables as HTML in one line.
-
-    >>> to_html(r"\begin{tabular}{ll} a & b \\ 1 & 2 \\ \end{tabular}")
-    '<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>'
-    """
-    parts, at = list[str](), 0
-    for table in _latex_tables(text):
-        rows = []
-        for number, row in enumerate(table.rows):
-            tag, source = (
-                "th" if number == 0 else "td",
-                re.sub(r"^\{[^{}]*\}", "", ROW_END.sub("", text[slice(*row)]).strip()),
-            )
-            cells = re.split(r"(?<!\\)&", re.sub(r"\\(?:hline|toprule|midrule|bottomrule)", "", source))
-            rows.append("<tr>" + "".join(f"<{tag}>{' '.join(cell.split())}</{tag}>" for cell in cells) + "</tr>")
-        parts += [text[at : table.span.start], f"<table>{''.join(rows)}</table>"]
-        at = table.span.end
-    return "".join([*parts, text[at:]])
-
-
 # Chunkers.
 
 
@@ -186,14 +160,6 @@ def langchain(name: str, size: int) -> Splitter:
                 part for piece in by_headings.split_text(text) for part in inner.split_text(piece.page_content)
             ]
         )
-    if name == "HTMLSemanticPreservingSplitter":
-        html = library.HTMLSemanticPreservingSplitter(
-            headers_to_split_on=[("h1", "1"), ("h2", "2")],
-            max_chunk_size=size,
-            chunk_overlap=0,
-            elements_to_preserve=["table"],
-        )
-        return plain(lambda text: [piece.page_content for piece in html.split_text(text)])
     return plain(getattr(library, name)(chunk_size=size, chunk_overlap=0).split_text)
 
 
@@ -239,14 +205,6 @@ def chonkie(name: str, size: int) -> Splitter:
     return plain(split)
 
 
-def semchunk(size: int) -> Splitter:
-    """Return semchunk's chunker."""
-    from semchunk.semchunk import chunkerify
-
-    chunker: Any = chunkerify(len, size)
-    return plain(chunker)
-
-
 def semantic_text_splitter(size: int) -> Splitter:
     """Return the splitter of Markdown of semantic-text-splitter."""
     from semantic_text_splitter import MarkdownSplitter
@@ -287,31 +245,16 @@ def docling(size: int) -> Splitter:
     return plain(split)
 
 
-def unstructured(size: int) -> Splitter:
-    """Return unstructured's chunks by title, over its own reading of the Markdown text."""
-    from unstructured.chunking.title import chunk_by_title
-    from unstructured.partition.md import partition_md
-
-    return plain(
-        lambda text: [
-            chunk.text for chunk in chunk_by_title(partition_md(text=text), max_characters=size, new_after_n_chars=size)
-        ]
-    )
-
-
 PEERS: Mapping[str, Callable[[int], Splitter]] = {
     **{f"LangChain {name}": partial(langchain, name) for name in (
         "RecursiveCharacterTextSplitter", "MarkdownTextSplitter", "ExperimentalMarkdownSyntaxTextSplitter",
-        "HTMLSemanticPreservingSplitter",
     )},
     **{f"LlamaIndex {name}": partial(llamaindex, name) for name in ("SentenceSplitter", "MarkdownNodeParser")},
     **{f"chonkie {name}": partial(chonkie, name) for name in ("RecursiveChunker", "TableChunker")},
-    "semchunk": semchunk,
+    "semchunk": lambda size: plain(others.semchunk(others.Tools(len, cast("Any", None)), size)),
     "semantic-text-splitter": semantic_text_splitter,
     "Docling HybridChunker": docling,
-    "unstructured chunk_by_title": unstructured,
 }  # fmt: skip
-HTML_ALONE = ("LangChain HTMLSemanticPreservingSplitter",)
 
 
 def splitter(name: str, size: int) -> Splitter:
@@ -392,79 +335,10 @@ def _heads(text: str, table: Piece, chunks: Sequence[tuple[str, str]]) -> Counte
     return Counter({"pieces": len(pieces), "pieces with head": sum(head <= Counter(words(piece)) for piece in pieces)})
 
 
-class Question(NamedTuple):
-    """A question, its document, the words of its evidence, and those of the head of the table that it is in."""
-
-    text: str
-    document: str
-    evidence: Counter[str]
-    head: Counter[str]
-
-
-def read_questions(folder: Path, documents: Mapping[str, str]) -> tuple[list[Question], int]:
-    """Return the questions on tables, and how many have no evidence in these forms of the documents.
-
-    Evidence is given in the clean form. In another, it is that table or stretch of 4,000 characters in which most of
-    its words stand, if those are nearly all.
-    """
-    questions, lost = list[Question](), 0
-    pieces = {name: scan(text) for name, text in documents.items()}
-    for line in (folder / "questions.jsonl").read_text("utf-8").splitlines():
-        row = json.loads(line)
-        if row["kind"] != "table":
-            continue
-        reference = row["references"][0]
-        clean = (folder / reference["document"]).read_bytes().decode()
-        evidence = Counter(words(_content(clean[reference["start"] : reference["end"]])))
-        text = documents[reference["document"]]
-        places = [(piece.span, piece.rows) for piece in pieces[reference["document"]] if piece.kind == "table"]
-        places += [(Span(at, min(at + 4000, len(text))), ()) for at in range(0, len(text), 2000)]
-        best = max(places, key=lambda place: (_share(evidence, _content(text[slice(*place[0])])), bool(place[1])))
-        if not evidence or _share(evidence, _content(text[slice(*best[0])])) < ENOUGH:
-            lost += 1
-            continue
-        head = Counter(words(_content(text[slice(*best[1][0])]))) if best[1] else Counter[str]()
-        questions.append(Question(row["question"], reference["document"], evidence, head))
-    return questions, lost
-
-
-def _share(evidence: Counter[str], text: str) -> float:
-    return (evidence & Counter(words(text))).total() / max(evidence.total(), 1)
-
-
-def measure_recall(documents: Mapping[str, str], questions: Sequence[Question], split: Splitter) -> Json:
-    """Return how many questions have their evidence in one of the chunks that are retrieved, and with the head of its
-    table.
-    """
-    counter = as_counter(None)
-    chunks = dict[str, list[Chunk]]()
-    for name, text in documents.items():
-        pairs, at, own = split(text), 0, list[Chunk]()
-        for context, piece in pairs:  # places only order the chunks
-            tokens = counter(with_context(context, piece))
-            own.append(Chunk(piece, (Span(at, at + len(piece)),), tokens, len(own), context=context))
-            at += len(piece)
-        chunks[name] = own
-    retriever = Retriever(chunks)
-    with_evidence = with_head = 0
-    for question in questions:
-        room, texts = BUDGET, list[str]()
-        for hit in retriever.search(question.text, DEPTH):
-            if hit.chunk.tokens <= room:
-                room -= hit.chunk.tokens
-                texts += [hit.chunk.embed_text] if hit.document == question.document else []
-        answers = [text for text in texts if _share(question.evidence, _content(text)) >= ENOUGH]
-        with_evidence += bool(answers)
-        with_head += any(question.head <= Counter(words(_content(text))) for text in answers)
-    mean = sum(chunk.tokens for own in chunks.values() for chunk in own) / max(sum(map(len, chunks.values())), 1)
-    return {"evidence": with_evidence, "with head": with_head, "tokens per chunk": round(mean)}
-
-
 def read_form(folder: Path, form: str, most: int | None = None) -> dict[str, str]:
     """Return the documents of a folder in a form, the first characters of each."""
     paths = sorted((folder / "mineru" if form == "mineru" else folder).glob("*.md"))
-    texts = {path.name: path.read_bytes().decode()[:most] for path in paths}
-    return {name: to_html(text) for name, text in texts.items()} if form == "html" else texts
+    return {path.name: path.read_bytes().decode()[:most] for path in paths}
 
 
 def whole(folders: Sequence[Path], form: str, names: Sequence[str], most: int | None) -> Iterator[Json]:
@@ -473,7 +347,7 @@ def whole(folders: Sequence[Path], form: str, names: Sequence[str], most: int | 
         f"{folder.name}/{name}": text for folder in folders for name, text in read_form(folder, form, most).items()
     }
     for name in names:
-        for size in SIZES if form == "html" or name not in HTML_ALONE else ():
+        for size in SIZES:
             yield {
                 "form": form,
                 "chunker": name,
@@ -482,30 +356,8 @@ def whole(folders: Sequence[Path], form: str, names: Sequence[str], most: int | 
             }
 
 
-def recall(folders: Sequence[Path], form: str, names: Sequence[str], size: int = 1000) -> Iterator[Json]:
-    """Yield the figures of each chunker in each folder."""
-    for folder in folders:
-        documents = read_form(folder, form)
-        questions, lost = read_questions(folder, documents)
-        for name in names if questions else ():
-            if form == "html" or name not in HTML_ALONE:
-                figures = _timed(partial(_recall_of, documents, questions, name, size))
-                yield {
-                    "form": form,
-                    "folder": folder.name,
-                    "chunker": name,
-                    "questions": len(questions),
-                    "not in form": lost,
-                    **figures,
-                }
-
-
 def _whole_of(documents: Mapping[str, str], name: str, size: int) -> Mapping[str, Any]:
     return measure_whole(documents, splitter(name, size), size)
-
-
-def _recall_of(documents: Mapping[str, str], questions: Sequence[Question], name: str, size: int) -> Mapping[str, Any]:
-    return measure_recall(documents, questions, splitter(name, size))
 
 
 def _timed(measure: Callable[[], Mapping[str, Any]]) -> Json:
@@ -521,21 +373,15 @@ def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--only", nargs="+", choices=("whole", "recall"), default=["whole", "recall"])
     parser.add_argument("--forms", nargs="+", choices=FORMS, default=list(FORMS))
     parser.add_argument("--chunkers", nargs="+", default=[*OURS, *PEERS])
     parser.add_argument("--folders", nargs="+", default=["finance", "law", "manual", "textbook"])
-    parser.add_argument("--most", type=int, default=60_000, help="characters of each document for `whole`")
+    parser.add_argument("--most", type=int, default=60_000, help="characters of each document")
     options = parser.parse_args()
     folders = [options.data / name for name in options.folders if (options.data / name).is_dir()]
     rows = list[Json]()
     for form in options.forms:
-        if "whole" in options.only:
-            rows += whole(folders, form, options.chunkers, options.most)
-        if "recall" in options.only and form != "html":
-            rows += recall(
-                [folder for folder in folders if folder.name in ("finance", "manual")], form, options.chunkers
-            )
+        rows += whole(folders, form, options.chunkers, options.most)
         print(form, "done", file=sys.stderr)
     print(json.dumps(rows, indent=1))
 

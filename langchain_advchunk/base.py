@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 from uuid import UUID, uuid5
 
@@ -21,7 +20,7 @@ from advchunk.building.layout import inherited_metadata
 from advchunk.chunkers.docstrings import with_inherited_parameters
 from advchunk.chunkers.frameworks import TextPlace, flatten_spans, framework_metadata, is_of_corpus, parent_id
 from advchunk.chunkers.params import ALIASES, RESOURCE, apply_preset, explicit_parameters, is_given, resources
-from advchunk.chunkers.sources import chunk_files
+from advchunk.chunkers.sources import Paths, chunk_files
 from advchunk.engine.runner import error_handler
 from advchunk.engine.workers import check_workers
 from advchunk.errors import require
@@ -129,9 +128,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
         """Return the chunks of ``documents``, as `split_documents` does."""
         return self.split_documents(documents)
 
-    def split_files(
-        self, paths: str | Path | Iterable[str | Path], *, encoding: str | None = None, content: Content = "all"
-    ) -> list[Document]:
+    def split_files(self, paths: Paths, *, encoding: str | None = None, content: Content = "all") -> list[Document]:
         """Return the chunks of files in any format, folders, and archives (`advchunk.chunk_files`).
 
         ``start_index`` is an offset in the text that was read. Metadata is that of the file, with its path as
@@ -141,7 +138,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
         return list(self.lazy_split_files(paths, encoding=encoding, content=content))
 
     def lazy_split_files(
-        self, paths: str | Path | Iterable[str | Path], *, encoding: str | None = None, content: Content = "all"
+        self, paths: Paths, *, encoding: str | None = None, content: Content = "all"
     ) -> Iterator[Document]:
         """Yield the chunks of `split_files` as soon as they are ready, in constant memory."""
         options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
@@ -321,10 +318,8 @@ def sentence_rows(
 
     A chunk of context alone is its own row.
 
-    Parameters
-    ----------
-    place : of the text of the chunk's spans, from which follow ``start_index`` and ``end_index``.
-    id_key : metadata key for the id of the chunk.
+    ``place``: of the text of the chunk's spans, from which follow ``start_index`` and ``end_index``. ``id_key``:
+    metadata key for the id of the chunk.
     """
     if chunk.rows is None:
         metadata = write_metadata(piece.metadata, {id_key: piece.id})

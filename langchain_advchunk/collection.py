@@ -94,9 +94,7 @@ def read_hits(
     Hits have the places that they state or, if the text of their document is known, those where they are found there.
     Of the others, those that overlap stand over each other. Those without a place or a name stand alone.
 
-    Parameters
-    ----------
-    documents : the hits as LangChain has them.
+    ``documents``: the hits as LangChain has them.
     """
     texts, beside = around.texts, [(hit, item or _to_document(hit)) for hit, item in around.pairs]
     by_name = {hit.document: _text_key(document, name) for hit, document in zip(hits, documents, strict=True)}

@@ -97,7 +97,8 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
         if alone:
             self._warnings.warn("places", UNPLACED, alone, len(documents))
         ranking = Ranking.from_hits(range(len(documents)))
-        return list(map(to_document, collection.cut(query, ranking, self.budget, self._cutter, self.order)))
+        passages = collection.passages(query, ranking, self.budget, self._counter, self._cutter, self.order)
+        return list(map(to_document, passages))
 
     def _name(self, document: Document) -> str:
         return document_name(document, self.document_key)

@@ -212,26 +212,24 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        call, hits = self._call(kwargs), _Hits()
-        if call.search.mode != "lexical" and self.vectorstore is not None:
-            answer = self.vectorstore.similarity_search_with_score(query, **call.search_kwargs)
-            hits = _scored(self.vectorstore, answer)
-        elif call.search.mode != "lexical" and self.retriever is not None:
-            config = RunnableConfig(callbacks=run_manager.get_child())
-            hits = [(hit, None) for hit in self.retriever.invoke(query, config, **call.search_kwargs)]
-        return self._respond(query, hits, call)
+        call = self._call(kwargs)
+        return self._respond(query, self._ask("", query, call, run_manager), call)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        call, hits = self._call(kwargs), _Hits()
-        if call.search.mode != "lexical" and self.vectorstore is not None:
-            answer = await self.vectorstore.asimilarity_search_with_score(query, **call.search_kwargs)
-            hits = _scored(self.vectorstore, answer)
-        elif call.search.mode != "lexical" and self.retriever is not None:
-            config = RunnableConfig(callbacks=run_manager.get_child())
-            hits = [(hit, None) for hit in await self.retriever.ainvoke(query, config, **call.search_kwargs)]
-        return await asyncio.to_thread(self._respond, query, hits, call)
+        call = self._call(kwargs)
+        asked = self._ask("a", query, call, run_manager)
+        return await asyncio.to_thread(self._respond, query, asked and await asked, call)
+
+    def _ask(self, prefix: str, query: str, call: _Call, run_manager: Any) -> Any:
+        """Return the answer of the store or the retriever, or what awaits it (``prefix``: "a"); () for words alone."""
+        if call.search.mode == "lexical":
+            return ()
+        if self.vectorstore is not None:
+            return getattr(self.vectorstore, f"{prefix}similarity_search_with_score")(query, **call.search_kwargs)
+        config = RunnableConfig(callbacks=run_manager.get_child())
+        return getattr(self.retriever, f"{prefix}invoke")(query, config, **call.search_kwargs)
 
     def _read_from(self) -> CheckedSurroundings:
         """Return the source of the text around hits: ``texts``, or else the store, if it can say so of its chunks."""
@@ -292,9 +290,9 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         require(not self._has_chunks, rule, filters)
         return _StoreFilter(None)
 
-    def _respond(self, query: str, hits: _Hits, call: _Call) -> list[Document]:
-        """Return the results of a search from the hits of the store."""
-        search = call.search
+    def _respond(self, query: str, answer: Iterable[Any], call: _Call) -> list[Document]:
+        """Return the results of a search from the answer of the store or of the retriever."""
+        search, hits = call.search, _scored(self.vectorstore, answer)
         if self._model is not None:
             search = fit_to_language(search, query, self._collection.languages, self._model, self._warnings)
         if search.mode == "lexical":
@@ -364,11 +362,10 @@ class _Call:
     is_cut: bool
 
 
-def _scored(store: VectorStore, hits: Iterable[tuple[Document, float]]) -> _Hits:
-    """Return the hits of a store; raise `ConfigurationError` if they are documents without scores."""
-    pairs: _Hits = list(hits)
-    is_scored = all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs)
-    require(is_scored, _NEEDS_SCORES, type(store).__name__)
+def _scored(store: VectorStore | None, answer: Iterable[Any]) -> _Hits:
+    """Return hits with their scores; those of a retriever have none, and those of a store must."""
+    pairs: _Hits = [(hit, None) for hit in answer] if store is None else list(answer)
+    require(all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs), _NEEDS_SCORES, type(store).__name__)
     return pairs
 
 

@@ -59,16 +59,10 @@ def mapping_filter(ranges: Sequence[MetadataRange]) -> dict[str, Any]:
     >>> mapping_filter([MetadataRange("source", "guide", 0, 90)])
     {'$and': [{'source': {'$eq': 'guide'}}, {'start_index': {'$gte': 0}}, {'start_index': {'$lt': 90}}]}
     """
-    filters = [
-        {
-            "$and": [
-                {own.key: {"$eq": own.document}},
-                {own.start_key: {"$gte": own.start}},
-                {own.start_key: {"$lt": own.end}},
-            ]
-        }
-        for own in ranges
-    ]
+    filters = []
+    for own in ranges:
+        tests = (own.key, "$eq", own.document), (own.start_key, "$gte", own.start), (own.start_key, "$lt", own.end)
+        filters.append({"$and": [{key: {operator: value}} for key, operator, value in tests]})
     return filters[0] if len(filters) == 1 else {"$or": filters}
 
 
@@ -101,9 +95,8 @@ class StoreChunks:
         rule = "store must be InMemoryVectorStore, Chroma, QdrantVectorStore, or a function that returns chunks"
         self.name = "the store" if callable(store) else f"the store {type(store).__name__}"
         require(callable(store) or _finder(store) is not None, rule, self.name)
-        require(
-            document_key is None or isinstance(document_key, str), "document_key must be a metadata key", document_key
-        )
+        is_key = document_key is None or isinstance(document_key, str)
+        require(is_key, "document_key must be a metadata key", document_key)
         self._store, self._key, self._warnings = store, document_key, WarningLog()
 
     def read(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
@@ -188,10 +181,8 @@ def _find_in_qdrant(store: Any, ranges: Sequence[MetadataRange]) -> list[Documen
 def surroundings_of(source: AnySource | None, document_key: Any, warnings: WarningLog) -> CheckedSurroundings:
     """Coerce a source of the texts or chunks around hits; see `as_surroundings` of the core.
 
-    Parameters
-    ----------
-    source : besides those of the core, a ``BaseStore`` of strings or documents by name, or a vector store
-        (`StoreChunks`).
+    ``source``: besides those of the core, a ``BaseStore`` of strings or documents by name, or a vector store
+    (`StoreChunks`).
     """
     own: Any = source
     if isinstance(source, BaseStore):

@@ -52,43 +52,10 @@ def vectors_for(
     ------
     ConfigurationError : a chunk is not part of the documents.
     """
-    groups, texts = _groups(chunks, documents, id_key)
-    located = [group.chunks for group in groups]
-    results = add_vectors(located, kind, embeddings, documents=texts, batch_size=batch_size, cache=cache)
-    return _stored(groups, results, kind, embeddings, batch_size, id_key)
-
-
-@dataclass
-class _Group:
-    """The chunks of one document; ``is_located`` if their spans are known."""
-
-    source: str
-    text: str = ""
-    is_located: bool = True
-    pieces: list[Document] = field(default_factory=list)
-    chunks: list[Chunk] = field(default_factory=list)
-
-
-def _groups(
-    chunks: Sequence[Document], documents: Sequence[Document] | None, id_key: str
-) -> tuple[list[_Group], list[str] | None]:
-    """Return the chunks of each document, and the texts if they are known."""
     check_id_key(id_key, chunks)
-    if documents is None:
-        return list(_group(chunks)), None
-    groups = list(_group_in(documents, chunks))
-    return groups, [group.text for group in groups]
-
-
-def _stored(
-    groups: Iterable[_Group],
-    results: Iterable[Sequence[Chunk]],
-    kind: str,
-    embeddings: EmbedderLike,
-    batch_size: int | None,
-    id_key: str,
-) -> tuple[list[Document], list[Document], ChunkEmbeddings]:
-    """Return the chunks, what to store, and the embeddings for it."""
+    groups = list(_group(chunks) if documents is None else _group_in(documents, chunks))
+    located, texts = [group.chunks for group in groups], None if documents is None else [group.text for group in groups]
+    results = add_vectors(located, kind, embeddings, documents=texts, batch_size=batch_size, cache=cache)
     ids, rows, pieces = IdGenerator(), list[tuple[Document, Any]](), list[Document]()
     for group, result in zip(groups, results, strict=True):
         for chunk, piece in zip(ids.assign(group.source, result), group.pieces, strict=True):
@@ -100,6 +67,17 @@ def _stored(
                 rows.append((pieces[-1], chunk.vector))
     served = serve_rows(((row.page_content, vector) for row, vector in rows), embeddings, batch_size)
     return pieces, [row for row, _ in rows], served
+
+
+@dataclass
+class _Group:
+    """The chunks of one document; ``is_located`` if their spans are known."""
+
+    source: str
+    text: str = ""
+    is_located: bool = True
+    pieces: list[Document] = field(default_factory=list)
+    chunks: list[Chunk] = field(default_factory=list)
 
 
 def _group_in(documents: Sequence[Document], chunks: Iterable[Document]) -> Iterator[_Group]:

@@ -7,7 +7,6 @@ from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from inspect import unwrap
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from uuid import NAMESPACE_OID, UUID, uuid5
 
@@ -39,7 +38,7 @@ from advchunk.chunkers.frameworks import (
     parse_spans,
 )
 from advchunk.chunkers.params import ALIASES, parameters, resources
-from advchunk.chunkers.sources import chunk_files
+from advchunk.chunkers.sources import Paths, chunk_files
 from advchunk.chunkers.vectors import Vectors
 from advchunk.engine.runner import error_handler
 from advchunk.engine.workers import check_workers
@@ -172,12 +171,7 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         return nodes
 
     def get_nodes_from_files(
-        self,
-        paths: str | Path | Iterable[str | Path],
-        show_progress: bool = False,
-        *,
-        encoding: str | None = None,
-        content: Content = "all",
+        self, paths: Paths, show_progress: bool = False, *, encoding: str | None = None, content: Content = "all"
     ) -> list[BaseNode]:
         """Return the nodes of files in any format, folders, and archives (`advchunk.chunk_files`).
 
@@ -187,12 +181,7 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         return list(self.lazy_nodes_from_files(paths, show_progress, encoding=encoding, content=content))
 
     def lazy_nodes_from_files(
-        self,
-        paths: str | Path | Iterable[str | Path],
-        show_progress: bool = False,
-        *,
-        encoding: str | None = None,
-        content: Content = "all",
+        self, paths: Paths, show_progress: bool = False, *, encoding: str | None = None, content: Content = "all"
     ) -> Iterator[BaseNode]:
         """Yield the nodes of `get_nodes_from_files` as soon as those of their document are ready, in constant memory.
 
@@ -219,9 +208,7 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         ]
         return self._convert(parents, self.core().chunk_many(sources, on_error=self.on_error, workers=self.workers))
 
-    def _read_files(
-        self, paths: str | Path | Iterable[str | Path], show_progress: bool, **options: Any
-    ) -> Iterator[tuple[BaseNode, list[Chunk]]]:
+    def _read_files(self, paths: Paths, show_progress: bool, **options: Any) -> Iterator[tuple[BaseNode, list[Chunk]]]:
         """Yield the document of each file with its chunks."""
         options |= {"on_error": self.on_error, "progress": show_progress, "workers": self.workers}
         for source, chunks in chunk_files(paths, self.core(), metadata_key="file_path", **options):
@@ -460,9 +447,7 @@ def check_nodes(nodes: Iterable[BaseNode]) -> list[Any]:
 def sentence_nodes(node: TextNode, chunk: Chunk, place: TextPlace) -> Iterator[IndexNode]:
     """Yield a node for each sentence of a chunk, with its vector, that refers to the chunk's node.
 
-    Parameters
-    ----------
-    place : of the text of the chunk's spans, from which the offsets of sentences follow.
+    ``place``: of the text of the chunk's spans, from which the offsets of sentences follow.
     """
     source = {NodeRelationship.SOURCE: node.source_node} if node.source_node else {}
     above = {NodeRelationship.PARENT: node.as_related_node_info()}

@@ -47,11 +47,8 @@ _NAMES = ("file_path", "file_name")  # metadata keys of a document's name
 class Pool:
     """The nodes that are known.
 
-    Parameters
-    ----------
-    nodes : with their places, each once; chunks in place of their rows.
-    numbers : of the nodes, and of the rows of chunks, by their ids.
-    reader : reads other nodes.
+    ``nodes``: with their places, each once; chunks in place of their rows. ``numbers``: of the nodes, and of the rows
+    of chunks, by their ids. ``reader``: reads other nodes.
     """
 
     nodes: Collection[BaseNode]
@@ -84,10 +81,8 @@ class Pool:
     ) -> list[NodeWithScore]:
         """Return the first nodes for a query, or passages within a budget, from hits by vectors.
 
-        Parameters
-        ----------
-        search : None takes the hits as they are, of whatever level, and cuts passages from them.
-        distances : True if a lower score is better; None if scores that rise are distances.
+        ``search``: None takes the hits as they are, of whatever level, and cuts passages from them. ``distances``: True
+        if a lower score is better; None if scores that rise are distances.
         """
         cutter, merge = self.reader.cutter, search.merge if search else None
         tokens = (cutter.around if budget and cutter else 0) + (FARTHEST if search and search.neighbors else 0)
@@ -113,9 +108,7 @@ class Pool:
 
         The last value has the texts of the documents of these hits.
 
-        Parameters
-        ----------
-        tokens : on either side of these hits of which nodes are read.
+        ``tokens``: on either side of these hits of which nodes are read.
         """
         nodes, once, texts = self.nodes, self.reader.once, dict[str, str]()
         scores = [hit.score for hit in hits if hit.score is not None]
@@ -148,9 +141,7 @@ class Pool:
         Nodes whose places are estimated stay in texts of their own. Under filters, only nodes that pass stand around
         hits.
 
-        Parameters
-        ----------
-        texts : of documents that are known already.
+        ``texts``: of documents that are known already.
         """
         numbers = ranking.first(DEPTH_TO_CUT).chunks.tolist()
         places = {nodes.keys[i]: _document(nodes.items[i]) for i in numbers}
@@ -202,16 +193,10 @@ class Pool:
 class PoolReader:
     """Reads nodes, and finds their places.
 
-    Parameters
-    ----------
-    counter : counts tokens.
-    once : logs warnings.
-    texts : source of the documents of nodes.
-    stored : source of the nodes around hits as well, which is read if no nodes are known.
-    objects : chunks by the ``index_id`` of their rows.
-    filters : of the nodes that may be returned.
-    language : of the words by which nodes are searched; None if they are not.
-    cutter : cuts passages; None makes them of whole nodes.
+    ``counter``: counts tokens. ``once``: logs warnings. ``texts``: source of the documents of nodes. ``stored``: source
+    of the nodes around hits as well, which is read if no nodes are known. ``objects``: chunks by the ``index_id`` of
+    their rows. ``filters``: of the nodes that may be returned. ``language``: of the words by which nodes are searched;
+    None if they are not. ``cutter``: cuts passages; None makes them of whole nodes.
     """
 
     counter: Counter
@@ -226,9 +211,7 @@ class PoolReader:
     def around(self, nodes: Sequence[BaseNode], tokens: float, *, has_nodes: bool) -> Neighborhood:
         """Return the texts and chunks around nodes, at least so many tokens on either side of each.
 
-        Parameters
-        ----------
-        has_nodes : True if nodes are known, so that only texts are read.
+        ``has_nodes``: True if nodes are known, so that only texts are read.
         """
         hits = list(map(to_hit, nodes))
         source = self.texts if has_nodes else self.stored
@@ -237,10 +220,8 @@ class PoolReader:
     def read(self, nodes: Iterable[BaseNode], *, around: Neighborhood | None = None) -> Pool:
         """Return nodes with their places.
 
-        Parameters
-        ----------
-        around : the text around the nodes, which are some hits, in any order, and are not searched by words; None if
-            they are all nodes of their documents.
+        ``around``: the text around the nodes, which are some hits, in any order, and are not searched by words; None if
+        they are all nodes of their documents.
         """
         are_all, texts = around is None, dict[str, str]()
         sources = list(nodes)
@@ -281,9 +262,7 @@ class PoolReader:
         """Return nodes in their documents; those without one, or hits without a place, in runs that are texts of their
         own.
 
-        Parameters
-        ----------
-        texts : of documents, by their ids.
+        ``texts``: of documents, by their ids.
         """
         chunks = list(map(_to_chunk, nodes))
         runs, keys = _runs(nodes), list(map(_document, nodes))

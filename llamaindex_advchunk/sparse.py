@@ -23,14 +23,8 @@ def qdrant_words(words: SparseWords) -> tuple[SparseEncoder, SparseEncoder]:
     >>> values
     [[0.2, 0.2, 0.2, 0.2, 0.2, 1.0, 0.2, 1.0]]
     """
-
-    def encode_texts(texts: list[str]) -> tuple[list[list[int]], list[list[float]]]:
-        return _columns(words.embed(texts))
-
-    def encode_queries(texts: list[str]) -> tuple[list[list[int]], list[list[float]]]:
-        return _columns([words.embed_query(text) for text in texts])
-
-    return encode_texts, encode_queries
+    encode_texts: SparseEncoder = lambda texts: _columns(words.embed(texts))  # noqa: E731 - as LlamaIndex names them
+    return encode_texts, lambda texts: _columns([words.embed_query(text) for text in texts])
 
 
 def _columns(vectors: list[SparseVector]) -> tuple[list[list[int]], list[list[float]]]:

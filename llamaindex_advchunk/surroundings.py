@@ -111,9 +111,7 @@ def can_find(store: object) -> bool:
 def surroundings_of(source: AnySource | None, warnings: WarningLog) -> CheckedSurroundings:
     """Coerce a source of the texts or nodes around hits; see `as_surroundings` of the core.
 
-    Parameters
-    ----------
-    source : besides those of the core, a docstore with the documents or the nodes, or a vector store (`StoreNodes`).
+    ``source``: besides those of the core, a docstore with the documents or the nodes, or a vector store (`StoreNodes`).
     """
     own: Any = source
     if isinstance(source, BaseDocumentStore):

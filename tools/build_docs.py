@@ -22,11 +22,11 @@ from advchunk.chunkers.catalog import names
 
 BUILD = ROOT / "build"
 GUIDES = {
-    "Begin": ("installation", "chunkers", "sizes-and-tokens", "metadata", "viewing", "command-line"),
+    "Begin": ("installation", "chunkers", "sizes-and-tokens", "command-line"),
     "Frameworks": ("langchain", "llamaindex", "migration"),
     "Retrieval": ("retrieval", "store-words", "hierarchies", "own-embedder", "evaluation"),
-    "Documents": ("structured-documents", "structure", "biomedical"),
-    "Scale": ("many-documents", "documents-that-change", "distributed"),
+    "Documents": ("structured-documents", "structure"),
+    "Scale": ("many-documents", "documents-that-change"),
     "Extend": ("language-models", "own-algorithm", "plugins"),
 }
 LABORATORY = "guides/experimental.md"
@@ -121,7 +121,7 @@ def navigation(pages: Path) -> list[Any]:
     project = ["changelog.md", "contributing.md", {"Sample text": "harbour_town.md"}]
     guides = [{group: own} for group, own in guides_by_group(pages).items()]
     return [
-        {"Start": ["index.md", "gallery/index.md", "concepts.md", "faq.md", {"Project": project}]},
+        {"Start": ["index.md", "gallery/index.md", "concepts.md", "faq.md", "licenses.md", {"Project": project}]},
         {"Guides": ["guides/index.md", *guides]},
         {"Chunkers": ["chunkers/index.md", *stable]},
         {"Notebooks": listed("notebooks")},

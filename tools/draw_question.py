@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.offsetbox import AnnotationBbox, TextArea, VPacker
 
 from advchunk import Explanation, RecursiveChunker, read_file
-from advchunk.cli.viewer.evidence import Evidence, find_evidence, split_chunks
+from advchunk.cli.viewer.page import Evidence, find_evidence, split_chunks
 from advchunk.retrieval import Passage
 
 ROOT = Path(__file__).parents[1]
@@ -31,8 +31,8 @@ def main() -> None:
     path = ROOT / "tests" / "data" / "harbour_town.md"
     document = read_file(path)
     explanation = RecursiveChunker(max_tokens=MAX_TOKENS).explain(document)
-    evidence = find_evidence([document], QUESTION, BUDGET)
-    passages = evidence.passages_of(0)
+    (evidence,) = find_evidence([document], QUESTION, BUDGET)
+    passages = evidence.passages
     met, _ = split_chunks(explanation, passages)
     figure, ax = pyplot.subplots(figsize=(9, 4), layout="constrained", facecolor="white")
     draw(ax, explanation, evidence)
@@ -55,8 +55,8 @@ def main() -> None:
 
 def draw(ax: Axes, explanation: Explanation, evidence: Evidence) -> None:
     """Draw the score of each sentence as a curve, with the passages, and the chunks below."""
-    passages, scores = evidence.passages_of(0), [sentence.score for sentence in evidence.sentences[0]]
-    edges = [*(sentence.spans[0].start for sentence in evidence.sentences[0]), len(explanation.document.text)]
+    passages, scores = evidence.passages, [sentence.score for sentence in evidence.sentences]
+    edges = [*(sentence.spans[0].start for sentence in evidence.sentences), len(explanation.document.text)]
     spans, top = [span for passage in passages for span in passage.spans], max(scores)
     ax.broken_barh([(start, end - start) for start, end in spans], (0, 1.1 * top), facecolor=ORANGE, alpha=0.2)
     inside = np.array([any(start <= edge < end for start, end in spans) for edge in edges[:-1]])

@@ -17,7 +17,7 @@ hide: [navigation, toc]
 
 # Gallery
 
-These are pages of [`advchunk view`](../guides/viewing.md), as the command writes them. Point at a chunk for its facts; click it to keep them. Chunks of other
+These are pages of [`advchunk view`](../guides/command-line.md#view), as the command writes them. Point at a chunk for its facts; click it to keep them. Chunks of other
 columns that share text with it are darker, too. A red bar is a boundary that no other column has. Every figure is of the text that you see.
 """  # noqa: E501
 

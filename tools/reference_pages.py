@@ -75,7 +75,7 @@ BASES: dict[type, Base] = {
     Enricher: Base(
         "Enrichers",
         ("enrich", "aenrich", "enrich_many", "aenrich_many", "stream", "astream", "estimate"),
-        ("plan", "ask", "check", "set_result", "drop_result", "fill_in_document", "load", "chat", "counter"),
+        ("plan", "ask", "check", "set_result", "fill_in_document", "load", "chat", "counter"),
     ),
     AdvchunkSplitter: Base(
         "Text splitters",

@@ -11,7 +11,7 @@ from typing import Any
 
 from advchunk import registry
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _load, _dir, _names = registry.lazy_names(__name__, {
     ".chunkers.auto": "AutoChunker",
@@ -26,8 +26,7 @@ _load, _dir, _names = registry.lazy_names(__name__, {
                "NotConverged Unreadable WorkerDied",
     ".models.chat": "Budget",
     ".models.embedders": "HybridEmbedder",
-    ".models.embedding_endpoint": "OpenAIEmbedder",
-    ".models.endpoint": "OpenAIChat",
+    ".models.endpoint": "OpenAIChat OpenAIEmbedder",
     ".models.onnx_embedder": "OnnxEmbedder",
     ".readers.files": "read_file",
     ".records": "Block Chunk Document Span",

@@ -41,8 +41,8 @@ from advchunk.errors import Unreadable as Unreadable
 from advchunk.errors import WorkerDied as WorkerDied
 from advchunk.models.chat import Budget as Budget
 from advchunk.models.embedders import HybridEmbedder as HybridEmbedder
-from advchunk.models.embedding_endpoint import OpenAIEmbedder as OpenAIEmbedder
 from advchunk.models.endpoint import OpenAIChat as OpenAIChat
+from advchunk.models.endpoint import OpenAIEmbedder as OpenAIEmbedder
 from advchunk.models.onnx_embedder import OnnxEmbedder as OnnxEmbedder
 from advchunk.readers.files import read_file as read_file
 from advchunk.records import Block as Block

@@ -1,7 +1,9 @@
-"""The exceptions of the package, and functions that raise them."""
+"""The exceptions of the package, functions that raise them, and the mask of secrets in all that is shown."""
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
@@ -10,8 +12,63 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, TypeGuard
 
+SECRET_NAME = (
+    r"(?:api|access|secret|private|account)[-_]?key|(?:access|auth|api)[-_]token|passw(?:or)?d|secret|authorization"
+)
+_MIN_SECRET = 8  # characters; a shorter one may be a common word, which is not masked
+_known_secrets: set[str] = set()
+_RULES = {  # compiled when first needed
+    # The user of an address, and a parameter.
+    r"(?<=://)(?:[^\s'\"<>]{0,200}:[^\s'\"<>]{0,200}|[^\s/'\"<>]{1,200})@": "***@",
+    rf"([?&](?:key|token|sig|signature|{SECRET_NAME})=)[^\s&'\"<>]+": r"\1***",
+    # The value of a field that has such a name, and what looks like a key.
+    rf"((?:{SECRET_NAME})[\"']?\s{{0,2}}[:=]\s{{0,2}}[\"']?(?:bearer |basic )?)[^\s\"'&,;)}}\]]{{4,}}": r"\1***",
+    r"(\bbearer )[\w.~+/=-]{8,}": r"\1***",
+    r"\b(?:sk|hf|gh[ops]|xox[abp])[-_](?=[\w-]*\d)[\w-]{12,}": "***",
+}
 
-class ConfigurationError(ValueError):
+
+def hide(secret: str) -> None:
+    """Mask a text wherever it is shown from now on, such as a key that was read from the environment."""
+    if len(secret) >= _MIN_SECRET:
+        _known_secrets.add(secret)
+
+
+def mask_known(text: str) -> str:
+    """Return a text without what `hide` was given."""
+    for secret in sorted(_known_secrets, key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return text
+
+
+def mask(text: str) -> str:
+    """Return a text without secrets, as every error, log, and saved name is.
+
+    >>> mask("no answer from redis://me:pass@host/0?api_key=abc&db=1, api_key='hunter2'")
+    "no answer from redis://***@host/0?api_key=***&db=1, api_key='***'"
+    """
+    text = mask_known(text)
+    for pattern, replacement in _RULES.items():
+        text = re.sub(pattern, replacement, text, flags=re.IGNORECASE)
+    return text
+
+
+def _mask_record(record: logging.LogRecord) -> bool:
+    record.msg, record.args = mask(record.getMessage()), None
+    return True
+
+
+logging.getLogger("advchunk").addFilter(_mask_record)
+
+
+class _MaskedError(Exception):
+    """An exception whose message has no secrets."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(mask(arg) if isinstance(arg, str) else arg for arg in args))
+
+
+class ConfigurationError(_MaskedError, ValueError):
     """A parameter, a resource or an input breaks a rule; the message states the rule and the value."""
 
 
@@ -34,15 +91,15 @@ class MissingExtra(ImportError):  # noqa: N818 - named for what happened, like t
         return f"{what} is not installed: pip install 'advchunk[{extra}]'{then and f', then {then}'}"
 
 
-class ModelUnavailable(OSError):  # noqa: N818
+class ModelUnavailable(_MaskedError, OSError):  # noqa: N818
     """A model is neither on this machine nor available from its hub, or its endpoint does not answer."""
 
 
-class StoreUnavailable(OSError):  # noqa: N818
+class StoreUnavailable(_MaskedError, OSError):  # noqa: N818
     """A store of texts or chunks failed; the message names the store and the document for which it was asked."""
 
 
-class BadModelOutput(ValueError):  # noqa: N818
+class BadModelOutput(_MaskedError, ValueError):  # noqa: N818
     """A model's answer is not in the requested form."""
 
 
@@ -95,6 +152,12 @@ def require(condition: bool, rule: str, value: object) -> None:
         raise ConfigurationError(msg)
 
 
+def require_answer(condition: bool, message: str) -> None:
+    """Raise `BadModelOutput` with a message unless ``condition`` holds."""
+    if not condition:
+        raise BadModelOutput(message)
+
+
 def import_extra(module: str, extra: str) -> Any:
     """Import a module of an optional library; raise `MissingExtra` if it is not installed."""
     try:
@@ -115,8 +178,8 @@ def check_spelling(name: str, names: Iterable[str]) -> None:
 
 
 def first_line(error: object) -> str:
-    """Return the first line of an error, or of its message."""
-    return str(error).strip().partition("\n")[0]
+    """Return the first line of an error, or of its message, without secrets."""
+    return mask(str(error).strip().partition("\n")[0])
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

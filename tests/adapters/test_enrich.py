@@ -36,15 +36,21 @@ def tagged(prompt, name):
 
 
 class Scribe:
-    """A chat model that answers each stage in a known way, and notes what it was asked."""
+    """A chat model that answers each stage in a known way, but not about passages with a ``bad`` word."""
 
     model_name = "scribe"
 
-    def __init__(self):
-        self.prompts = []
+    def __init__(self, bad=(), failure=""):
+        self.prompts, self.bad, self.failure = [], list(bad), failure
 
     def __call__(self, prompt):
+        if any(word in tagged(prompt, "passage") for word in self.bad):
+            return self.fail()
         self.prompts.append(prompt)
+        return self.answer(prompt)
+
+    @staticmethod
+    def answer(prompt):
         if "<facts>\n" in prompt:
             return json.dumps({"text": tagged(prompt, "passage").replace("She", "Ada the cat")})
         if "<questions>\n" in prompt:
@@ -56,6 +62,11 @@ class Scribe:
         if "<beginning>\n" in prompt:
             return f"S: {tagged(prompt, 'passage').strip()}"
         return json.dumps({"missing": ["Who?"] if "She" in tagged(prompt, "passage") else []})
+
+    def fail(self):
+        if isinstance(self.failure, Exception):
+            raise self.failure
+        return self.failure
 
     def documents(self):
         """Return the documents, which are short, of which it was shown the beginning."""
@@ -78,6 +89,16 @@ SPLITTERS = {
     "overlapping": RecursiveSplitter(max_tokens=10, overlap_tokens=5),
     "without places": RecursiveSplitter(max_tokens=8, add_start_index=False),
 }
+
+
+def contextual(documents, scribe=None, **options):
+    """Return the documents with contexts, and the documents of which the model was shown the beginning."""
+    scribe = scribe or Scribe()
+    return ChunkEnricher(ContextualEnricher(llm=scribe), **options).transform_documents(documents), scribe.documents()
+
+
+def words(texts):
+    return {" ".join(text.split()) for text in texts}
 
 
 # LangChain.
@@ -106,42 +127,32 @@ def test_documents_are_reassembled_from_chunks(splitter, transform):
 
 def test_titles_stand_before_the_summary():
     chunks = SPLITTERS["in context"].split_documents([Document(CATS, metadata={"title": "All of Ada"})])
-    scribe = Scribe()
-    enriched = ChunkEnricher(ContextualEnricher(llm=scribe)).transform_documents(chunks)
+    enriched, _ = contextual(chunks, scribe := Scribe())
     text = CATS[enriched[-1].metadata["start_index"] :]
     assert enriched[-1].page_content == f"All of Ada > Cats\nS: {' '.join(text.split())}\n\n{text}"
     assert tagged(scribe.prompts[-1], "place") == "All of Ada > Cats > Meals"
 
 
-def test_non_contiguous_chunks_keep_their_positions():
-    splitter = MSTSemanticSplitter(contiguous=False, max_tokens=30)
-    chunks = splitter.split_documents([Document(CATS_AND_LAWS)])
-    scribe = Scribe()
-    assert any("spans" in chunk.metadata for chunk in chunks)
-    ChunkEnricher(ContextualEnricher(llm=scribe)).transform_documents(chunks)
-    assert scribe.documents() == {CATS_AND_LAWS}
+GROUPS = {
+    "spans": ([Document(CATS_AND_LAWS)], MSTSemanticSplitter(contiguous=False, max_tokens=30), 1),
+    "pages": (
+        [Document(text, metadata={"source": "a.pdf", "page": i}) for i, text in enumerate([CATS, LAWS])],
+        SPLITTERS["ours"],
+        1,
+    ),
+    "one chunk each": ([Document("One."), Document("Two."), Document("Three.")], SPLITTERS["ours"], 1),
+    "shuffled": ([Document(CATS, id="c"), Document(LAWS, id="l")], SPLITTERS["ours"], -1),
+}
 
 
-def test_pages_of_a_source_are_separate_documents():
-    parents = [Document(text, metadata={"source": "a.pdf", "page": i}) for i, text in enumerate([CATS, LAWS])]
-    scribe = Scribe()
-    ChunkEnricher(ContextualEnricher(llm=scribe)).transform_documents(SPLITTERS["ours"].split_documents(parents))
-    assert scribe.documents() == {CATS, LAWS}
-
-
-def test_single_chunk_documents_stay_separate():
-    scribe = Scribe()
-    chunks = SPLITTERS["ours"].split_documents([Document("One."), Document("Two."), Document("Three.")])
-    ChunkEnricher(ContextualEnricher(llm=scribe)).transform_documents(chunks)
-    assert scribe.documents() == {"One.", "Two.", "Three."}
-
-
-def test_shuffled_chunks_are_grouped_by_source_id():
-    chunks = SPLITTERS["ours"].split_documents([Document(CATS, id="c"), Document(LAWS, id="l")])
-    scribe = Scribe()
-    enriched = ChunkEnricher(ContextualEnricher(llm=scribe)).transform_documents(chunks[::-1])
-    assert scribe.documents() == {CATS, LAWS}
-    assert [document.id for document in enriched] == [document.id for document in chunks[::-1]]
+@pytest.mark.parametrize("name", GROUPS)
+def test_chunks_are_grouped_by_their_document(name):
+    parents, splitter, step = GROUPS[name]
+    chunks = splitter.split_documents(parents)[::step]
+    enriched, seen = contextual(chunks)
+    assert seen == {parent.page_content for parent in parents}
+    assert [document.id for document in enriched] == [document.id for document in chunks]
+    assert any("spans" in chunk.metadata for chunk in chunks) == (name == "spans")
 
 
 @both
@@ -157,39 +168,39 @@ def test_partial_chunks_are_shown_in_their_parent(transform):
     unplaced, scribe = SPLITTERS["without places"].split_documents(parents)[1:2], Scribe()
     transform(ChunkEnricher(ContextualEnricher(llm=scribe)), unplaced, parents=parents)
     assert scribe.documents() == {unplaced[0].page_content}
-    with pytest.raises(ConfigurationError, match="parents must have ids"):
-        transform(ChunkEnricher(ContextualEnricher(llm=alone)), chunks, parents=[Document(CATS)])
-    with pytest.raises(ConfigurationError, match="the spans of chunk 0 must give its text"):
-        transform(ChunkEnricher(ContextualEnricher(llm=alone)), chunks, parents=[Document(LAWS, id="c")])
+    for wrong, rule in [(Document(CATS), "parents must have ids"), (Document(LAWS, id="c"), "chunk 0 must give its")]:
+        with pytest.raises(ConfigurationError, match=rule):
+            transform(ChunkEnricher(ContextualEnricher(llm=alone)), chunks, parents=[wrong])
 
 
-@pytest.mark.parametrize(
-    "splitter",
-    [
-        RecursiveCharacterTextSplitter(chunk_size=30, chunk_overlap=10, add_start_index=True),
-        RecursiveCharacterTextSplitter(chunk_size=30, chunk_overlap=0),
-        CharacterTextSplitter(separator=" ", chunk_size=30, chunk_overlap=0),
-    ],
-    ids=["placed", "not placed", "another"],
-)
+OTHER_SPLITTERS = {
+    "placed": RecursiveCharacterTextSplitter(chunk_size=30, chunk_overlap=10, add_start_index=True),
+    "not placed": RecursiveCharacterTextSplitter(chunk_size=30, chunk_overlap=0),
+    "another": CharacterTextSplitter(separator=" ", chunk_size=30, chunk_overlap=0),
+}
+
+
+@pytest.mark.parametrize("splitter", OTHER_SPLITTERS.values(), ids=OTHER_SPLITTERS)
 def test_chunks_of_other_splitters(splitter):
-    chunks = splitter.split_documents(
-        [Document(CATS, metadata={"source": "c"}), Document(LAWS, metadata={"source": "l"})]
-    )
-    scribe = Scribe()
-    enriched = ChunkEnricher(ContextualEnricher(llm=scribe)).transform_documents(chunks)
+    parents = [Document(CATS, metadata={"source": "c"}), Document(LAWS, metadata={"source": "l"})]
+    chunks = splitter.split_documents(parents)
+    enriched, seen = contextual(chunks)
     assert [new.page_content.partition("\n\n")[2] for new in enriched] == [old.page_content for old in chunks]
-    assert {" ".join(document.split()) for document in scribe.documents()} == {
-        " ".join(t.split()) for t in (CATS, LAWS)
-    }
+    assert words(seen) == words([CATS, LAWS])
+
+
+def test_chunks_of_other_splitters_keep_the_users_metadata():
+    users = {"source_id": [1], "chunk_index": "the user's", "end_index": "the user's", "spans": "the user's"}
+    splitter = RecursiveCharacterTextSplitter(chunk_size=30, chunk_overlap=0, add_start_index=True)
+    chunks = splitter.split_documents([Document(CATS, metadata=users)])
+    enriched, seen = contextual(chunks)
+    assert words(seen) == words([CATS])
+    assert all({**new.metadata, **old.metadata} == new.metadata for old, new in zip(chunks, enriched, strict=True))
 
 
 def test_chunks_without_metadata_are_separate_documents():
-    scribe = Scribe()
-    enriched = ChunkEnricher(ContextualEnricher(llm=scribe)).transform_documents(
-        [Document("One."), Document("Two.\n\n"), Document(" ")]
-    )
-    assert scribe.documents() == {"One.", "Two.\n\n"}
+    enriched, seen = contextual([Document("One."), Document("Two.\n\n"), Document(" ")])
+    assert seen == {"One.", "Two.\n\n"}
     assert enriched[2] == Document(" ")
     assert enriched[1].page_content == "S: Two.\n\nTwo.\n\n"
 
@@ -204,9 +215,8 @@ def test_rewritten_text_is_in_metadata_or_replaces_the_text():
     assert placed[-1].page_content == "Cats\n\n## Meals\n\nAda the cat eats fish."
     assert placed[-1].metadata["original_text"] == CATS[placed[-1].metadata["start_index"] :]
     assert "original_text" not in placed[0].metadata
-    scribe = Scribe()
-    both_ = ChunkEnricher(ContextualEnricher(llm=scribe)).transform_documents(placed)
-    assert scribe.documents() == {CATS}
+    both_, seen = contextual(placed)
+    assert seen == {CATS}
     assert both_[-1].page_content == "Cats\nS: ## Meals She eats fish.\n\n## Meals\n\nAda the cat eats fish."
     again = ChunkEnricher(Rewriting(llm=Scribe(), least_kept=1)).transform_documents(both_)
     assert again[-1].metadata["rewritten_status"] == "failed: BadModelOutput"
@@ -247,35 +257,6 @@ def test_documents_without_an_answer_get_their_own_words():
         ChunkEnricher(ContextualEnricher(llm=lambda _: ""), on_error="raise").transform_documents(chunks)
 
 
-@pytest.mark.parametrize("splitter", SPLITTERS)
-def test_the_cost_of_documents_is_told_before(splitter):
-    scribe, parents = Scribe(), [Document(CATS, id="c"), Document(LAWS, id="l")]
-    chunks = SPLITTERS[splitter].split_documents(parents)
-    component = ChunkEnricher(ContextualEnricher(llm=scribe, cache={}, tokenizer="words"))
-    for some, more in ((chunks[1:2], {"parents": parents}), (chunks, {})):
-        estimate = component.estimate(some, **more)
-        assert scribe.prompts == []
-        component.transform_documents(some, **more)
-        assert estimate.requests == len(scribe.prompts) > 0
-        assert estimate.prompt_tokens == sum(len(prompt.split()) for prompt in scribe.prompts)
-        assert component.estimate(some, **more) == Estimate()
-        scribe.prompts.clear()
-        component.enricher.cache.clear()
-    with pytest.raises(ConfigurationError, match="the cost of Rewriting cannot be estimated"):
-        ChunkEnricher(Rewriting(llm=scribe)).estimate(chunks)
-
-
-@both
-def test_summaries_in_langchain(transform):
-    scribe, chunks = Scribe(), SPLITTERS["ours"].split_documents([Document(CATS)])
-    component = ChunkEnricher(Summaries(llm=scribe, cache={}))
-    assert component.estimate(chunks).requests == 2 * len(chunks)
-    for before, after in zip(chunks, transform(component, chunks), strict=True):
-        assert after.metadata["summary"] == f"S: {' '.join(before.page_content.split())}"
-        assert after.page_content == f"{after.metadata['summary']}\n\n{before.page_content}"
-    assert component.estimate(chunks) == Estimate()
-
-
 # LlamaIndex.
 
 
@@ -294,14 +275,26 @@ def documents():
     return [LlamaDocument(text=text, id_=name, metadata={"k": "v"}) for name, text in (("c", CATS), ("l", LAWS))]
 
 
+def nodes_of(**params):
+    return RecursiveNodeParser(max_tokens=12, **params)(documents())
+
+
+def pipeline(*, llm, cache=None, options=None, **params):
+    """Return a pipeline of a parser and an enricher."""
+    enricher = NodeEnricher(enricher=ContextualEnricher(llm=llm, **params), **options or {})
+    return IngestionPipeline(transformations=[RecursiveNodeParser(max_tokens=12), enricher], cache=cache)
+
+
 @runs
 @pytest.mark.parametrize("params", [{}, {"include_context": True}, {"overlap_tokens": 5}])
 def test_nodes_are_enriched_in_a_pipeline(run, params):
     scribe, parser = Scribe(), RecursiveNodeParser(max_tokens=12, **params)
     plain = parser(documents())
-    enriched = run(
-        IngestionPipeline(transformations=[parser, NodeEnricher(enricher=ContextualEnricher(llm=scribe))]), documents()
-    )
+    before = [node.model_dump() for node in plain]
+    NodeEnricher(enricher=ContextualEnricher(llm=Scribe()))(plain)
+    assert [node.model_dump() for node in plain] == before
+    parts = [parser, NodeEnricher(enricher=ContextualEnricher(llm=scribe))]
+    enriched = run(IngestionPipeline(transformations=parts), documents())
     assert scribe.documents() == {CATS, LAWS}
     assert len(enriched) == len(plain) > 3
     for old, new in zip(plain, enriched, strict=True):
@@ -321,26 +314,18 @@ def test_nodes_are_enriched_in_a_pipeline(run, params):
             assert b.prev_node == a.as_related_node_info()
 
 
-def test_input_nodes_are_not_modified():
-    nodes = RecursiveNodeParser(max_tokens=12)(documents())
-    before = [node.model_dump() for node in nodes]
-    NodeEnricher(enricher=ContextualEnricher(llm=Scribe()))(nodes)
-    assert [node.model_dump() for node in nodes] == before
-
-
 @runs
 def test_pipeline_cache_depends_on_the_enricher(run):
     cache, scribe = IngestionCache(), Scribe()
 
     def calls(**params):
-        parts = [RecursiveNodeParser(max_tokens=12), NodeEnricher(enricher=ContextualEnricher(llm=scribe, **params))]
         before = len(scribe.prompts)
-        enriched = run(IngestionPipeline(transformations=parts, cache=cache), documents())
+        enriched = run(pipeline(llm=scribe, cache=cache, **params), documents())
         assert all("added_context" in node.metadata for node in enriched)
         return len(scribe.prompts) - before
 
     n = calls()
-    assert n == len(RecursiveNodeParser(max_tokens=12)(documents()))
+    assert n == len(nodes_of())
     assert calls() == 0
     assert calls(seed=1) == n
     assert calls(prompts=ContextPrompts(version="mine")) == n
@@ -349,48 +334,30 @@ def test_pipeline_cache_depends_on_the_enricher(run):
 
 @runs
 def test_a_run_that_raises_leaves_the_pipelines_cache_empty_and_its_own_full(run):
-    scribe, cache, answers, bad = Scribe(), IngestionCache(), {}, ["fish"]
-
-    class Breaking:
-        model_name = "breaking"
-
-        def __call__(self, prompt):
-            if any(word in tagged(prompt, "passage") for word in bad):
-                msg = "down"
-                raise OSError(msg)
-            return scribe(prompt)
-
-    enricher = NodeEnricher(enricher=ContextualEnricher(llm=Breaking(), cache=answers), on_error="raise")
-    pipeline = IngestionPipeline(transformations=[RecursiveNodeParser(max_tokens=12), enricher], cache=cache)
+    scribe, answers = Scribe(["fish"], OSError("down")), {}
+    parts = pipeline(llm=scribe, cache=IngestionCache(), options={"on_error": "raise"})
+    parts.transformations[1].enricher.cache = answers
     with pytest.raises(OSError, match="down"):
-        run(pipeline, documents())
-    bad.clear()
-    before = len(scribe.prompts)
-    assert 0 < before == len(answers)
-    enriched = run(pipeline, documents())
+        run(parts, documents())
+    scribe.bad.clear()
+    assert 0 < len(scribe.prompts) == len(answers)
+    enriched = run(parts, documents())
     assert all("added_context" in node.metadata for node in enriched)
     assert len(scribe.prompts) == len(set(scribe.prompts)) == len(enriched)
 
 
 @runs
 def test_clearing_the_pipeline_cache_retries_failed_nodes(run):
-    scribe, cache, bad = Scribe(), IngestionCache(), ["fish"]
-
-    class Moody:
-        model_name = "moody"
-
-        def __call__(self, prompt):
-            return "" if any(word in tagged(prompt, "passage") for word in bad) else scribe(prompt)
+    scribe, cache, answers = Scribe(["fish"]), IngestionCache(), {}
 
     def lacking():
-        enricher = NodeEnricher(enricher=ContextualEnricher(llm=Moody(), cache=answers))
-        parts = [RecursiveNodeParser(max_tokens=12), enricher]
-        enriched = run(IngestionPipeline(transformations=parts, cache=cache), documents())
-        return [node.metadata["added_context_status"] for node in enriched if "added_context_status" in node.metadata]
+        parts = pipeline(llm=scribe, cache=cache)
+        parts.transformations[1].enricher.cache = answers
+        statuses = [node.metadata.get("added_context_status") for node in run(parts, documents())]
+        return [status for status in statuses if status]
 
-    answers = {}
     assert lacking() == ["failed: BadModelOutput"]
-    bad.clear()
+    scribe.bad.clear()
     before = len(scribe.prompts)
     assert lacking() == ["failed: BadModelOutput"]
     assert len(scribe.prompts) == before
@@ -399,13 +366,10 @@ def test_clearing_the_pipeline_cache_retries_failed_nodes(run):
     assert len(scribe.prompts) == before + 1
 
 
-@pytest.mark.parametrize("name", ["plain", "image", "entry"])
-def test_other_nodes_pass_unchanged(name):
-    node = {
-        "plain": TextNode(text=" "),
-        "image": ImageDocument(image="aGk="),
-        "entry": IndexNode(text="x", index_id="y"),
-    }[name]
+@pytest.mark.parametrize(
+    "node", [TextNode(text=" "), ImageDocument(image="aGk="), IndexNode(text="x", index_id="y")], ids=type
+)
+def test_other_nodes_pass_unchanged(node):
     scribe = Scribe()
     assert NodeEnricher(enricher=ContextualEnricher(llm=scribe))([node]) == [node]
     assert scribe.prompts == []
@@ -417,16 +381,12 @@ def test_nodes_of_another_parser():
     long = " ".join(f"Sentence {i} says what it says." for i in range(12))
     enriched = IngestionPipeline(transformations=parts).run(documents=[LlamaDocument(text=long)])
     assert len(enriched) > 3
-    assert {" ".join(document.split()) for document in scribe.documents()} == {long}
+    assert words(scribe.documents()) == {long}
     assert all(long[node.start_char_idx : node.end_char_idx] == node.text for node in enriched)
-
-
-def test_nodes_without_offsets_are_joined_in_order():
-    scribe = Scribe()
-    source = LlamaDocument(text="x", id_="d").as_related_node_info()
+    source, scribe = LlamaDocument(text="x", id_="d").as_related_node_info(), Scribe()
     nodes = [TextNode(text=text, relationships={NodeRelationship.SOURCE: source}) for text in ("One.", "Two.")]
     NodeEnricher(enricher=ContextualEnricher(llm=scribe))(nodes)
-    assert scribe.documents() == {"One.\n\nTwo."}
+    assert scribe.documents() == {"One.\n\nTwo."}  # without offsets
 
 
 def test_a_hierarchy_keeps_its_links():
@@ -450,7 +410,7 @@ def test_embedding_is_dropped_if_the_content_changes():
 
 
 def test_rewritten_text_replaces_the_node_text():
-    nodes = RecursiveNodeParser(max_tokens=12)(documents())
+    nodes = nodes_of()
     enriched = NodeEnricher(enricher=Rewriting(llm=Scribe(), least_kept=0.5), rewritten=True)(nodes)
     assert any("Ada the cat eats fish." in node.text for node in enriched)
     for old, new in zip(nodes, enriched, strict=True):
@@ -477,33 +437,6 @@ def test_serialization_omits_keys_and_pickling_keeps_them(monkeypatch):
         NodeEnricher(enricher=component.enricher, enrichr=1)
 
 
-def test_the_cost_of_nodes_is_told_before():
-    scribe, nodes = Scribe(), RecursiveNodeParser(max_tokens=12)(documents())
-    component = NodeEnricher(enricher=ContextualEnricher(llm=scribe, cache={}, tokenizer="words"))
-    estimate = component.estimate([*nodes, IndexNode(text="An index.", index_id="i")])
-    assert scribe.prompts == []
-    component(nodes)
-    assert estimate.requests == len(scribe.prompts) == len(nodes)
-    assert estimate.prompt_tokens == sum(len(prompt.split()) for prompt in scribe.prompts)
-    assert component.estimate(nodes) == Estimate()
-
-
-@pytest.mark.parametrize("call", [lambda enricher, nodes: enricher(nodes), lambda *own: asyncio.run(acall(*own))])
-def test_summaries_in_llamaindex(call):
-    nodes = RecursiveNodeParser(max_tokens=12)(documents())
-    component = NodeEnricher(enricher=Summaries(llm=Scribe(), cache={}))
-    assert component.estimate(nodes).requests == 2 * len(nodes)
-    for before, after in zip(nodes, call(component, nodes), strict=True):
-        assert after.metadata["context"].endswith(f"S: {' '.join(before.text.split())}")
-        assert after.metadata["context"] in after.get_content(MetadataMode.EMBED)
-        assert after.text == before.text
-    assert component.estimate(nodes) == Estimate()
-
-
-async def acall(enricher, nodes):
-    return await enricher.acall(nodes)
-
-
 def test_an_llm_of_llamaindex():
     class Answering(MockLLM):
         def chat(self, messages, **kwargs):
@@ -511,93 +444,103 @@ def test_an_llm_of_llamaindex():
             enriched.message.content = Scribe()(messages[-1].content)
             return enriched
 
-    enriched = NodeEnricher(enricher=ContextualEnricher(llm=Answering()))(
-        RecursiveNodeParser(max_tokens=12)(documents())
-    )
+    enriched = NodeEnricher(enricher=ContextualEnricher(llm=Answering()))(nodes_of())
     assert all("added_context" in node.metadata for node in enriched)
 
 
-def test_pieces_of_an_enriched_chunk_do_not_inherit_its_summary():
-    text = "Cats nap. " * 20
-    chunks = RecursiveSplitter(max_tokens=40).split_documents([Document(text, metadata={"user": 1})])
-    enriched = ChunkEnricher(ContextualEnricher(llm=Scribe())).transform_documents(chunks)
-    assert all("added_context" in chunk.metadata for chunk in enriched)
-    for piece in RecursiveSplitter(max_tokens=20).split_documents(enriched):
-        assert piece.metadata["user"] == 1
-        assert "added_context" not in piece.metadata
+# Both.
 
 
-USERS = {
-    key: [key, "of the user"]
-    for name in ("added_context", "summary", "rewritten")
-    for key in (
-        name,
-        f"{name}_status",
-        "original_text",
-        "context",
-        "token_count",
-        "start_index",
-        "spans",
-        "source_id",
-        "page",
-    )
+def acall(component, nodes):
+    return asyncio.run(component.acall(nodes))
+
+
+CALLS = {
+    "LangChain": (ChunkEnricher, transformed),
+    "LangChain, async": (ChunkEnricher, awaited),
+    "LlamaIndex": (lambda enricher, **own: NodeEnricher(enricher=enricher, **own), lambda own, nodes: own(nodes)),
+    "LlamaIndex, async": (lambda enricher, **own: NodeEnricher(enricher=enricher, **own), acall),
 }
-enrichers = pytest.mark.parametrize(
-    "enricher",
-    [ContextualEnricher(llm=Scribe()), Summaries(llm=Scribe()), Rewriting(llm=Scribe(), least_kept=0.5)],
-    ids=["contextual", "summaries", "rewriting"],
-)
+in_all = pytest.mark.parametrize("end", CALLS)
+
+
+def chunks_for(end, **metadata):
+    if end.startswith("LangChain"):
+        return SPLITTERS["in context"].split_documents([Document(CATS, id="c", metadata=metadata)])
+    parser = RecursiveNodeParser(max_tokens=12, include_context=True)
+    return parser([LlamaDocument(text=CATS, id_="c", metadata=metadata)])
+
+
+@in_all
+def test_the_cost_is_told_before(end):
+    make, call = CALLS[end]
+    scribe, chunks = Scribe(), chunks_for(end)
+    component = make(ContextualEnricher(llm=scribe, cache={}, tokenizer="words"))
+    others = [] if end.startswith("LangChain") else [IndexNode(text="An index.", index_id="i")]
+    estimate = component.estimate([*chunks, *others])
+    assert scribe.prompts == []
+    call(component, chunks)
+    assert estimate.requests == len(scribe.prompts) == len(chunks) > 1
+    assert estimate.prompt_tokens == sum(len(prompt.split()) for prompt in scribe.prompts)
+    assert component.estimate(chunks) == Estimate()
+    with pytest.raises(ConfigurationError, match="the cost of Rewriting cannot be estimated"):
+        make(Rewriting(llm=scribe)).estimate(chunks)
+
+
+def test_the_cost_of_chunks_in_their_parents_is_told_before():
+    scribe, parents = Scribe(), [Document(CATS, id="c"), Document(LAWS, id="l")]
+    chunks = SPLITTERS["ours"].split_documents(parents)[1:2]
+    component = ChunkEnricher(ContextualEnricher(llm=scribe, tokenizer="words"))
+    estimate = component.estimate(chunks, parents=parents)
+    component.transform_documents(chunks, parents=parents)
+    assert estimate.prompt_tokens == sum(len(prompt.split()) for prompt in scribe.prompts)
+
+
+@in_all
+def test_summaries(end):
+    make, call = CALLS[end]
+    chunks = chunks_for(end)
+    component = make(Summaries(llm=Scribe(), cache={}))
+    assert component.estimate(chunks).requests == 2 * len(chunks)
+    for after in call(component, chunks):
+        summary = after.metadata["summary"]
+        whole = after.page_content if end.startswith("LangChain") else after.get_content(MetadataMode.EMBED)
+        assert whole.startswith(("S: ", "Cats\nS: ", "context: S: ", "context: Cats\nS: ")), whole
+        assert summary in whole
+    assert component.estimate(chunks) == Estimate()
+
+
+KEYS = ("original_text", "context", "token_count", "start_index", "spans", "source_id", "page")
+NAMES = ("added_context", "summary", "rewritten")
+USERS = {key: [key, "of the user"] for key in (*NAMES, *[f"{name}_status" for name in NAMES], *KEYS)}
+ENRICHERS = [ContextualEnricher(llm=Scribe()), Summaries(llm=Scribe()), Rewriting(llm=Scribe(), least_kept=0.5)]
 
 
 def list_identities(metadata):
     return {id(value) for value in metadata.values() if isinstance(value, list)}
 
 
-def check_users_metadata(before, after):
-    """Check that the metadata of enriched chunks has that of the user, with lists of its own."""
-    seen = set().union(*map(list_identities, before), list_identities(USERS))
-    for metadata in after:
-        assert remove_written(metadata, written_keys(metadata)) == USERS
-        assert not list_identities(metadata) & seen
-        seen |= list_identities(metadata)
-    assert any({"added_context", "summary", "rewritten"} & written_keys(metadata).keys() for metadata in after)
-
-
-@both
-@enrichers
-def test_documents_keep_the_users_metadata(enricher, transform):
-    chunks = SPLITTERS["in context"].split_documents([Document(CATS, id="c", metadata=USERS)])
-    component = ChunkEnricher(enricher, rewritten=True)
-    enriched = transform(component, transform(component, chunks))
-    check_users_metadata([chunk.metadata for chunk in chunks], [chunk.metadata for chunk in enriched])
-    assert [chunk_spans(chunk) for chunk in enriched] == [chunk_spans(chunk) for chunk in chunks]
-    for piece in SPLITTERS["ours"].split_documents(enriched):
-        assert not {"added_context", "rewritten", "original_text"} & written_keys(piece.metadata).keys()
+@in_all
+@pytest.mark.parametrize("enricher", ENRICHERS, ids=lambda enricher: type(enricher).__name__)
+def test_the_users_metadata_stays_and_pieces_do_not_inherit_what_was_written(end, enricher):
+    make, call = CALLS[end]
+    chunks, component = chunks_for(end, **USERS), make(enricher, rewritten=True)
+    enriched = call(component, call(component, chunks))
+    seen = set().union(*(list_identities(chunk.metadata) for chunk in chunks), list_identities(USERS))
+    for chunk in enriched:
+        assert remove_written(chunk.metadata, written_keys(chunk.metadata)) == USERS
+        assert not list_identities(chunk.metadata) & seen
+        seen |= list_identities(chunk.metadata)
+        if not end.startswith("LangChain"):
+            shown = chunk.metadata.keys() - chunk.excluded_embed_metadata_keys
+            assert shown == chunk.metadata.keys() - chunk.excluded_llm_metadata_keys
+            assert shown == USERS.keys() | ({"advchunk_context"} & chunk.metadata.keys())
+    assert any(set(NAMES) & written_keys(chunk.metadata).keys() for chunk in enriched)
+    if end.startswith("LangChain"):
+        assert [chunk_spans(chunk) for chunk in enriched] == [chunk_spans(chunk) for chunk in chunks]
+        pieces = SPLITTERS["ours"].split_documents(enriched)
+    else:
+        pieces = RecursiveNodeParser(max_tokens=8)(enriched)
+    for piece in pieces:
+        assert not {*NAMES, "original_text"} & written_keys(piece.metadata).keys()
         assert {**piece.metadata, **USERS} == piece.metadata
-
-
-@enrichers
-def test_nodes_keep_the_users_metadata(enricher):
-    parser = RecursiveNodeParser(max_tokens=12, include_context=True)
-    nodes = parser([LlamaDocument(text=CATS, id_="c", metadata=USERS)])
-    component = NodeEnricher(enricher=enricher, rewritten=True)
-    enriched = component(component(nodes))
-    check_users_metadata([node.metadata for node in nodes], [node.metadata for node in enriched])
-    for node in enriched:
-        shown = node.metadata.keys() - node.excluded_embed_metadata_keys
-        assert shown == node.metadata.keys() - node.excluded_llm_metadata_keys
-        assert shown == USERS.keys() | ({"advchunk_context"} & node.metadata.keys())
-    for piece in parser(enriched):
-        assert not {"added_context", "rewritten", "original_text"} & written_keys(piece.metadata).keys()
-        assert {**piece.metadata, **USERS} == piece.metadata
-
-
-def test_chunks_of_other_splitters_keep_the_users_metadata():
-    users = {"source_id": [1], "chunk_index": "the user's", "end_index": "the user's", "spans": "the user's"}
-    chunks = RecursiveCharacterTextSplitter(chunk_size=30, chunk_overlap=0, add_start_index=True).split_documents(
-        [Document(CATS, metadata=users)]
-    )
-    scribe = Scribe()
-    enriched = ChunkEnricher(ContextualEnricher(llm=scribe)).transform_documents(chunks)
-    assert {" ".join(document.split()) for document in scribe.documents()} == {" ".join(CATS.split())}
-    assert all({**new.metadata, **old.metadata} == new.metadata for old, new in zip(chunks, enriched, strict=True))

@@ -88,32 +88,6 @@ def test_metadata_of_the_chunks_stays():
     assert len({passage.id for passage in results}) == len(results)
 
 
-def test_overlapping_chunks_without_places_are_joined():
-    text = " ".join([*TEA, "It is then left in oak barrels for years."])
-    edges = [(0, 60), (35, 95), (71, len(text))]
-    hits = [Document(text[a:b]) for a, b in edges]
-    for order in ([0, 1, 2], [2, 0, 1]):
-        (passage,) = compress([hits[i] for i in order], "What is made of molasses?")
-        assert passage.page_content == text
-        assert "start_index" not in passage.metadata
-
-
-def test_a_hit_of_another_version_of_its_text_stands_alone(caplog):
-    edited = TOWN.replace("ferry", "boat")
-    hits = [*hits_of(split(text=edited), k=4), *hits_of(split(), k=4)]
-    compressor = PassageCompressor(texts={"town": edited}, budget=400)
-    with caplog.at_level(logging.WARNING, "advchunk"):
-        passages = compressor.compress_documents(hits, QUESTION)
-        assert compressor.compress_documents(hits, QUESTION) == passages
-    assert ["are not in its text" in message for message in caplog.messages] == [True]
-    stale = [passage for passage in passages if "ferry" in passage.page_content]
-    assert stale
-    for passage in passages:
-        assert ("start_index" in passage.metadata) == (passage not in stale)
-        if passage not in stale:
-            assert passage.page_content.endswith(edited[slice(*stated(passage))])
-
-
 def test_hits_without_a_place_are_logged_once(caplog):
     hits = [Document(text) for text in TEA]
     compressor = PassageCompressor(budget=100)
@@ -124,26 +98,6 @@ def test_hits_without_a_place_are_logged_once(caplog):
     assert ["3 of 3 hits have no start_index" in message for message in caplog.messages] == [True]
     assert sorted(passage.page_content for passage in passages) == sorted(TEA)
     assert not any("start_index" in passage.metadata for passage in passages)
-
-
-def test_pages_of_a_loader_are_texts_of_their_own_unless_their_text_is_known():
-    pages = [split(60, 0, name="tea.pdf", text=" ".join(TEA)) for _ in range(2)]
-    for number, page in enumerate(pages, 1):
-        for chunk in page:
-            chunk.metadata["page"] = number
-    passages = compress(pages[0] + pages[1], "tea or rum", budget=100)
-    assert sorted(passage.metadata["citation"] for passage in passages) == [
-        f"tea.pdf, page {page}, characters {place}" for page in (1, 2) for place in ("0-59", "60-96")
-    ]
-    (passage,) = compress(pages[0] + pages[1], "tea or rum", budget=100, texts={"tea.pdf": " ".join(TEA)})
-    assert passage.page_content == " ".join(TEA)
-
-
-def test_a_key_or_function_names_the_documents():
-    hits = [Document(TEA[0], metadata={"title": "Tea", "source": "a", "start_index": 0})]
-    for key in ("title", lambda chunk: chunk.metadata["title"]):
-        (passage,) = compress(hits, "tea", document_key=key, texts={"Tea": " ".join(TEA)})
-        assert passage.metadata["citation"].startswith("Tea, characters 0-")
 
 
 @pytest.mark.parametrize(

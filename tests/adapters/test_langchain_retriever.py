@@ -68,14 +68,6 @@ class Distances(InMemoryVectorStore):
         return [(hit, 1 - score) for hit, score in super().similarity_search_with_score(query, k, **kwargs)]
 
 
-def test_words_find_what_vectors_do_not():
-    forms = [f"Form QX-{number} is for boats." for number in range(7700, 7720)]
-    chunks = chunked(forms, source="forms")
-    for options in ({"vectorstore": stored(chunks)}, {"search": Search("lexical")}):
-        retriever = AdvchunkRetriever(chunks=chunks, k=1, **options)
-        assert texts(retriever.invoke("boats QX-7713")) == [forms[13]]
-
-
 def test_distances_rank_as_similarities_do():
     chunks = [
         AdvchunkRetriever(vectorstore=cls.from_documents(CHUNKS, DefaultEmbeddings()))

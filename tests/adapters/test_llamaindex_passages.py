@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import re
 
 import pytest
 from llama_index.core import Document, StorageContext, VectorStoreIndex
@@ -12,18 +11,14 @@ from llama_index.core.node_parser import SentenceSplitter, SentenceWindowNodePar
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import (
     MetadataMode,
-    NodeRelationship,
     NodeWithScore,
     QueryBundle,
-    RelatedNodeInfo,
-    TextNode,
 )
 from llama_index.core.storage.docstore import SimpleDocumentStore
-from llama_index.core.vector_stores import FilterOperator, MetadataFilter, MetadataFilters
 
-from advchunk import Chunk, ConfigurationError, RecursiveChunker, Span
+from advchunk import ConfigurationError, RecursiveChunker, Span
 from advchunk.records import with_context
-from advchunk.retrieval import Hit, PassageCutter
+from advchunk.retrieval import PassageCutter
 from llamaindex_advchunk import (
     AdvchunkRetriever,
     DefaultEmbedding,
@@ -87,16 +82,6 @@ def answers(passages):
     return [(hit.text, hit.metadata["citation"], hit.metadata["token_count"]) for hit in passages]
 
 
-def core_answers(hits, budget, question=QUESTION, **options):
-    """Return what the core cuts from the same hits."""
-    own_hits = [
-        Hit(Chunk(hit.text, chunk_spans(hit.node), 0, metadata=hit.node.metadata), hit.node.ref_doc_id, hit.score)
-        for hit in hits
-    ]
-    passages = PassageCutter().cut(question, own_hits, budget, **options)
-    return [(passage.text, passage.citation, passage.tokens) for passage in passages]
-
-
 @pytest.fixture
 def nodes():
     return RecursiveNodeParser(max_tokens=40).get_nodes_from_documents(documents(year=2020))
@@ -125,18 +110,6 @@ def test_a_query_engine_over_an_existing_index_reads_passages(peer):
         assert "".join(TEXTS[hit.node.ref_doc_id][slice(*span)] for span in spans) == hit.text
     again = asyncio.run(engine.aquery(QUESTION)).source_nodes
     assert answers(again) == answers(response.source_nodes)
-
-
-@pytest.mark.usefixtures("tiktoken_cache")
-@pytest.mark.parametrize("peer", PEERS)
-def test_passages_are_those_of_the_core_for_the_same_hits(peer):
-    hits = index_of(PEERS[peer]().get_nodes_from_documents(documents())).as_retriever(similarity_top_k=20)
-    hits = hits.retrieve(QUESTION)
-    for budget in (10, 60, 500):
-        for order in ("rank", "document"):
-            options = {"budget": budget, "order": order}
-            assert answers(cut(hits, **options)) == core_answers(hits, **options)
-            assert answers(cut(hits, **options, texts=TEXTS)) == core_answers(hits, **options, texts=TEXTS)
 
 
 def test_hits_come_in_any_order_and_may_be_distances(nodes):
@@ -197,46 +170,6 @@ def test_metadata_of_the_user_is_untouched_and_ours_is_hidden():
     assert passage.node.get_content(MetadataMode.LLM) == f"lang: en\n\n{FERRY}"
 
 
-def test_nodes_without_places_are_found_in_a_text_or_cited_by_name(nodes, warnings):
-    source = RelatedNodeInfo(node_id="town")
-    bare = [
-        TextNode(text=node.text.strip(), relationships={NodeRelationship.SOURCE: source})
-        for node in nodes
-        if node.ref_doc_id == "town"
-    ]
-    passages = cut(scored(bare), texts=TEXTS, budget=60)
-    placed = answers(cut(scored(nodes), texts={"town": TOWN}, budget=60))[: len(passages)]
-    assert answers(passages) == [
-        (text, re.sub(r"lines? [0-9-]+, ", "", citation), tokens) for text, citation, tokens in placed
-    ]
-    changed = TextNode(text="The ferry is late.", relationships={NodeRelationship.SOURCE: source})
-    late, *others = cut(scored([*bare, changed]), "Is the ferry late?", texts=TEXTS, budget=200)
-    assert (late.text, late.metadata["citation"], late.node.start_char_idx) == (changed.text, "town", None)
-    assert others
-    assert all(TOWN[slice(*chunk_spans(hit.node)[0])] == hit.text for hit in others)
-    located = f"{len(bare)} are located in its text"
-    assert all(located in warning for warning in warnings() if "no start_char_idx" in warning)
-    for hit in cut(scored([*bare, TextNode(text=FERRY, id_="x")]), budget=60):
-        assert hit.node.start_char_idx is None
-        assert hit.metadata["citation"].split(", ")[0] in ("town", "x")
-
-
-def test_nodes_of_documents_that_changed_are_found_again_or_stand_alone(nodes, warnings):
-    later = {"town": f"News.\n\n{TOWN.replace('Goat number 3 ', 'Goat number three ')}"}
-    passages = cut(scored(nodes), texts=later, budget=60)
-    assert later["town"][slice(*chunk_spans(passages[0].node)[0])] == passages[0].text
-    (alone, *_) = cut(scored(nodes), "Where is goat number 3?", texts=later, budget=60)
-    (old, *_) = (
-        hit for hit in cut(scored(nodes), "Goat number 3?", texts=later, budget=500) if "number 3 " in hit.text
-    )
-    assert old.node.start_char_idx is None
-    assert "Goat number" in alone.text
-    assert any("are not in the text of" in warning for warning in warnings())
-    other = nodes[0].model_copy(update={"text": "The ferry leaves at ten."})
-    both = cut(scored([other, *nodes[1:9]]), texts=store_of(nodes), budget=200)
-    assert any("at ten" in hit.text for hit in both)
-
-
 def test_a_query_must_be_given_and_may_be_blank(nodes):
     rule = "a query must be given, for which passages are cut: pass query_str or query_bundle, got None"
     with pytest.raises(ConfigurationError, match=rule):
@@ -246,15 +179,6 @@ def test_a_query_must_be_given_and_may_be_blank(nodes):
         assert nodes[5].node_id in first.metadata["node_ids"]
     bundle = PassagePostprocessor(budget=60).postprocess_nodes(scored(nodes), QueryBundle(QUESTION))
     assert bundle == cut(scored(nodes), budget=60)
-
-
-def test_source_code_is_cut_at_definitions():
-    code = "\n\n".join(f"def f{i}(x):\n    y = x + {i}\n    return y" for i in range(30))
-    document = Document(text=code, id_="3f", metadata={"file_path": "sums.py"})
-    nodes = RecursiveNodeParser(max_tokens=50, markup="plain").get_nodes_from_documents([document])
-    (passage,) = cut(scored(nodes), "What does f17 return?", budget=25, texts={"3f": code})
-    assert passage.text == "def f17(x):\n    y = x + 17\n    return y"
-    assert passage.metadata["citation"].startswith("sums.py, ")
 
 
 def test_nodes_of_several_levels_are_cut_too():
@@ -306,19 +230,6 @@ def test_documents_in_the_docstore_stand_around_the_hits_of_a_retriever(nodes):
     context.docstore.add_documents(documents())
     retriever.refresh()
     assert "nine" in retriever.retrieve(QUESTION)[0].text
-
-
-def test_under_filters_only_nodes_that_pass_stand_around_hits(nodes):
-    for node in nodes:
-        node.metadata["secret"] = int("at nine" in node.text)
-    context = StorageContext.from_defaults()
-    context.docstore.add_documents(documents())
-    index = index_of(nodes, storage_context=context)
-    by = MetadataFilters(filters=[MetadataFilter(key="secret", value=0, operator=FilterOperator.EQ)])
-    assert any("at nine" in hit.text for hit in AdvchunkRetriever(index, budget=500).retrieve(QUESTION))
-    passages = AdvchunkRetriever(index, budget=500, filters=by).retrieve(QUESTION)
-    assert passages
-    assert not any("at nine" in hit.text for hit in passages)
 
 
 def test_a_retriever_of_a_query_engine_needs_no_postprocessor(nodes):

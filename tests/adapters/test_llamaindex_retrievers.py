@@ -24,7 +24,6 @@ from llamaindex_advchunk import (
     RecursiveNodeParser,
 )
 from llamaindex_advchunk.base import users_metadata
-from llamaindex_advchunk.collection import PoolReader
 
 BY_NEIGHBORS = Search("dense", neighbors=True)
 # The passage that a question names, the answer beside it, which shares no word with the question, and other places.
@@ -101,12 +100,6 @@ def test_nodes_of_another_parser_are_cited_by_name_page_and_heading():
     (hit,) = AdvchunkRetriever(nodes=nodes).retrieve("island")
     assert hit.metadata["citation"] == "mine"
     assert hit.metadata["advchunk_citation"] == f"north.pdf, Isles > North, page 7, characters 0-{len(OTHER)}"
-
-
-def test_words_alone_need_no_index(nodes):
-    hits = AdvchunkRetriever(nodes=nodes, search=Search("lexical")).retrieve("departures")
-    assert len(hits) == 1
-    assert "Departures" in hits[0].text
 
 
 @pytest.mark.parametrize("whole_chunks", [True, False])
@@ -289,27 +282,6 @@ def test_a_blank_query_has_no_results(nodes):
         for query in ("", "  "):
             retriever = AdvchunkRetriever(index, search=Search(mode, neighbors=True))
             assert retriever.retrieve(query) == asyncio.run(retriever.aretrieve(query)) == []
-
-
-def test_nodes_are_read_once_whatever_the_hits(nodes, monkeypatch):
-    reads = []
-    read = PoolReader.read
-    monkeypatch.setattr(
-        PoolReader,
-        "read",
-        lambda self, nodes, **options: reads.append(len(nodes)) or read(self, nodes, **options),
-    )
-    options = {"nodes": nodes[2:], "filters": filters(NORTH, condition=FilterCondition.NOT), "similarity_top_k": 50}
-    retriever = AdvchunkRetriever(retriever=Found([(node, -i) for i, node in enumerate(nodes)]), **options)
-    results = retriever.retrieve(QUESTION)
-    assert retriever.retrieve(QUESTION) == results
-    assert reads == [len(nodes) - 2, 2, 2]
-    assert {hit.node.ref_doc_id for hit in results} == {"town"}
-    assert {node.node_id for node in nodes[:2]} <= {hit.node_id for hit in results}
-    passages = AdvchunkRetriever(retriever=Found([(nodes[0], 1.0)]), nodes=nodes[2:], search=Search(), budget=100)
-    (passage,) = passages.retrieve(QUESTION)
-    assert passage.text == nodes[0].text.rstrip()
-    assert passage.metadata["citation"] == f"town, line 1, characters 0-{len(passage.text)}"
 
 
 def test_passages_keep_the_templates_of_their_nodes(nodes):

@@ -3,6 +3,7 @@ they say."""
 
 import re
 from inspect import signature
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,17 @@ from langchain_text_splitters import (
     TextSplitter,
     TokenTextSplitter,
 )
-from llama_index.core import node_parser
+from llama_index.core import Document, node_parser
 from llama_index.core.node_parser.text.utils import split_by_sentence_tokenizer
 
 from advchunk import ConfigurationError
-from langchain_advchunk import RecursiveSplitter
-from llamaindex_advchunk import HierarchicalNodeParser, RecursiveNodeParser
+from langchain_advchunk import DefaultEmbeddings, RecursiveSplitter, SemanticThresholdSplitter
+from llamaindex_advchunk import (
+    DefaultEmbedding,
+    HierarchicalNodeParser,
+    RecursiveNodeParser,
+    SemanticThresholdNodeParser,
+)
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "migration.md"
 LANGCHAIN = [RecursiveCharacterTextSplitter, CharacterTextSplitter, TokenTextSplitter, MarkdownHeaderTextSplitter]
@@ -86,3 +92,68 @@ def test_what_the_rows_say_of_ours():
     parser = RecursiveNodeParser(sentence_splitter=split_by_sentence_tokenizer(), vectors="units")
     assert parser.split_text(TEXT) == [TEXT]
     assert HierarchicalNodeParser(levels=[2048, 512, 128]).levels == [2048, 512, 128]
+
+
+CONTRACT = """SUPPLY AGREEMENT
+
+1. Delivery. The seller delivers the goods on the agreed day. The buyer inspects them at once, and reports each defect
+within five days. 1.1 Risk passes when the goods are handed over. 1.2 Title passes when the price is paid in full.
+
+2. Payment. The buyer pays within thirty days. Late payments bear interest at a rate of 8 % a year. Nothing may be set
+off. Taxes are borne by the buyer!
+
+3. Term. This agreement runs for two years. Either side may end it in writing. Section 1.1 survives its end.
+"""
+MEETING = """Ann: Shall we begin? Last time we talked about the ferry. It was late on nine days.
+
+Bob: Yes. The engine needs a new pump, and the harbor has none. I asked in town. They said three weeks!
+
+Ann: Fine. Then the money. We have four hundred left. Can we pay for paint? The pier looks awful.
+
+Bob: Yeah. I would wait until spring. Paint does not dry in this rain. Next item, please.
+
+Ann: The school asks for a bus on Friday. Who drives? Nobody knows. Let us vote next week.
+"""
+GERMAN = """# Der Leuchtturm
+
+Der Turm steht seit 1871 auf der Klippe. Er ist weiß und rot. Sein Licht reicht 20 Seemeilen weit. Früher lebte hier ein
+Wärter mit seiner Familie. Heute läuft alles von selbst.
+
+Die Klippe besteht aus Kalk. Jedes Jahr bricht ein Meter ab! Geologen messen ihn mit Lasern. Was wird aus dem Turm? Man
+will ihn versetzen. Das kostet 3,5 Mio. Euro. Der Rat stimmt im Mai ab.
+"""
+TEXTS = {"contract": CONTRACT, "meeting": MEETING, "German": GERMAN}
+real = pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+
+
+@real
+def test_the_published_preset_makes_the_cuts_of_langchains_semantic_chunker(text):
+    original = pytest.importorskip("langchain_experimental.text_splitter").SemanticChunker(DefaultEmbeddings())
+    ours = SemanticThresholdSplitter(preset="published")
+    assert [piece.split() for piece in ours.split_text(text)] == [piece.split() for piece in original.split_text(text)]
+    assert "".join(ours.split_text(text)) == text
+
+
+@real
+def test_the_published_preset_makes_the_cuts_of_llamaindexs_semantic_splitter(text):
+    original = node_parser.SemanticSplitterNodeParser(embed_model=DefaultEmbedding())
+    ours = SemanticThresholdNodeParser(preset="published", sentence_splitter=split_by_sentence_tokenizer())
+    pieces = [
+        [node.text for node in parser.get_nodes_from_documents([Document(text=text)])] for parser in (original, ours)
+    ]
+    assert pieces[0] == pieces[1]
+    assert len(pieces[0]) > 1
+
+
+@real
+def test_an_overlap_is_of_whole_sentences(text):
+    units = SemanticThresholdSplitter(markup="plain").core().explain(text).units
+    starts = {*units.edges.tolist()}
+    chunks = RecursiveSplitter(max_tokens=60, overlap_tokens=20).create_documents([text])
+    overlaps = [
+        (b.metadata["start_index"], a.metadata["end_index"])
+        for a, b in pairwise(chunks)
+        if b.metadata["start_index"] < a.metadata["end_index"]
+    ]
+    assert overlaps
+    assert all(start in starts and end in starts for start, end in overlaps)

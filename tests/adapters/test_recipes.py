@@ -100,8 +100,8 @@ class Notes(Recipe):
 
     def contents(self):
         with inside(self.folder), self.shown.notes._snapshot() as now:
-            chunks, keys = [*now.collection.chunks], [*now.collection.keys]
-            rows = [vectors.copy() for _, vectors in now.vectors._source.index.vectors(now.vectors._source.file)]
+            chunks, keys = [*now.chunks], [*now.keys]
+            rows = [row for document in now.vectors.documents().values() for row in document.rows]
         entries = {
             chunk.id: (key, chunk.text, chunk.spans, chunk.metadata) for key, chunk in zip(keys, chunks, strict=True)
         }

@@ -7,7 +7,10 @@ import pytest
 
 from scripts import run
 
-TEXT = "# Tea\n\n" + "".join(f"Tea {i} is hot. Milk is white, and nobody knows why!\n\n" for i in range(60))
+TEXT = "# Tea\n\n" + "".join(
+    f"Tea {i} is hot for everyone who comes here. Milk is white, and nobody knows why!\n\n" for i in range(60)
+)
+CHEAP = ["same_work", "semantic", "small", "questions", "imports", "growth"]
 
 
 @pytest.fixture
@@ -18,22 +21,31 @@ def data(tmp_path):
 
 
 def test_all_that_is_measured_is_in_the_table(data, monkeypatch):
-    monkeypatch.setattr(bench.cluster, "METHODS", {"recursive": {}})
-    monkeypatch.setattr(bench.growth, "run_in_subprocess", lambda _, n, *__: {"seconds": n / 1e6, "memory / text": 7})
-    args = ["--data", data, "--out", data / "out", "--repeat", 1, "--documents", 20]
-    printed = run("bench", *args)
+    monkeypatch.setattr(bench, "WITHOUT_MODELS", ["recursive"])
+    monkeypatch.setattr(bench, "MODULES", ["numpy", "advchunk"])
+    sizes = ["--documents", 20, "--lengths", 2000, 6000]
+    printed = run("bench", "--data", data, "--out", data / "out", "--repeat", 1, *sizes, "--only", *CHEAP)
     figures = json.loads((data / "out" / "figures.json").read_text())
     assert printed == (data / "out" / "table.md").read_text()
-    assert (data / "out" / "speed.svg").read_text().startswith("<?xml")
-    assert figures["versions"].keys() == {*bench.PACKAGES}
     assert figures["characters"] == 2 * len(TEXT)
-    assert "| recursive | 0.10 / 1.00 / 10.00 | 1.0 | 1.0 | 7 |" in printed
-    assert figures["asked"]["unchanged"] == {"texts": 0, "calls": 0}
-    assert figures["asked"]["one paragraph edited"]["texts"] == 1
-    assert figures["per_megabyte"]["recursive"]["cpu, s/MB"] > 0
-    rows = list(bench.rows(figures))
-    assert {row.section for row in rows} >= {*bench.PANELS}
-    for section in bench.PANELS:
-        ratios = {row.task: row.ratio for row in rows if row.section == section}
-        assert min(ratio for task, ratio in ratios.items() if task.startswith(bench.PEERS)) == 1
-        assert len([task for task in ratios if task.startswith(bench.PEERS)]) >= 3
+    rows = [bench.Row(**row) for row in figures["rows"]]
+    assert all(row.seconds > 0 for row in rows)
+    compared = {row.section for row in rows if row.task in {*bench.SPLITTERS, *bench.SEMANTIC}}
+    assert len(compared) == 7
+    for section in compared:
+        ratios = [
+            row.ratio for row in rows if row.section == section and row.task in {*bench.SPLITTERS, *bench.SEMANTIC}
+        ]
+        assert min(ratios) == 1
+        assert len(ratios) >= 2
+    assert {row.section for row in rows} - compared == {
+        "questions", "import", "growth, 2,000 characters", "growth, 6,000 characters",
+    }  # fmt: skip
+
+
+def test_a_model_and_workers_are_compared_with_one_process_and_the_model_alone(data):
+    options = ["--only", "model", "workers", "--model", "default", "--documents", 5, "--processes", 2]
+    run("bench", "--data", data, "--out", data / "out", "--repeat", 1, *options)
+    rows = json.loads((data / "out" / "figures.json").read_text())["rows"]
+    assert [row["task"] for row in rows] == ["embedding alone", *bench.OURS, "1 processes", "2 processes"]
+    assert [rows[0]["ratio"], rows[-2]["ratio"]] == [1, 1]

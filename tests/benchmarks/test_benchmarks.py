@@ -11,7 +11,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-import speed
 from quality import list_regressions
 
 from advchunk import ConfigurationError
@@ -20,7 +19,6 @@ from advchunk.registry import find, names_of
 from scripts import run
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
-SENTENCES = "The harbour froze in {}. Ships waited outside! Who would feed the town? Nobody knew, and {} people left. "
 
 
 def test_every_script_starts_on_its_own():
@@ -42,39 +40,6 @@ def test_every_script_starts_on_its_own():
     command = [sys.executable, "-W", "ignore", "-c", start, *paths]
     done = subprocess.run(command, capture_output=True, check=False, text=True, env=environment)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.fixture
-def data(tmp_path):
-    folder = tmp_path / "chroma"
-    folder.mkdir()
-    for i in range(2):
-        paragraphs = ("".join(SENTENCES.format(1700 + i + j, 10 * j) for j in range(k, k + 3)) for k in range(12))
-        (folder / f"{i}.md").write_text("\n\n".join(paragraphs).strip(), "utf-8")
-    return tmp_path
-
-
-def test_corpora_and_many(data):
-    pytest.importorskip("chonkie")
-    pytest.importorskip("langchain_experimental")
-    results = json.loads(run("speed", "--repeat", 1, "--data", data, "--only", "corpora", "many", "--documents", 6))
-    for figures in results["corpora"].values():
-        assert figures["sentences"] == 2 * 12 * 3 * 4
-        base, ours = figures["embedding only"]["wall"]["min"], figures["universal-semantic"]
-        assert ours["above embedding, s"] == pytest.approx(ours["wall"]["min"] - base, abs=1e-4)
-    for framework in ("LangChain", "LlamaIndex"):
-        figures = results["many"][framework]
-        assert figures["model calls"] == figures["minimum model calls"] == 1
-        assert figures["distinct units"] > 6
-
-
-def test_clustering_and_imports(monkeypatch):
-    monkeypatch.setattr(speed, "PACKAGES", ["advchunk.chunkers.by_size"])
-    results = json.loads(run("speed", "--repeat", 1, "--only", "mst", "imports", "--sizes", 60))
-    comparison = results["mst"]["compared with the published loops"]["60"]
-    assert comparison["equal labels"]
-    assert min(comparison["components"]) > 1
-    assert results["imports"]["advchunk.chunkers.by_size"]["loads"] == ["numpy"]
 
 
 @pytest.fixture
@@ -136,19 +101,6 @@ def test_quality_reports_regressions_on_real_texts(choi):
     ]
 
 
-def test_growth_of_chunkers(tmp_path):
-    (tmp_path / "cats.md").write_text("Cats purr and nap. Judges sit in court. " * 50)
-    printed = run("growth", "--data", tmp_path, "--sizes", 2000, 6000, "--only", "recursive")
-    row = r"^\| recursive \| [\d.]+ / [\d.]+ \| -?[\d.]+ \| [\d.]+ \| -?\d+ \|$"
-    assert re.search(row, printed, re.MULTILINE)
-
-
-def test_growth():
-    growth = json.loads(run("growth", "--sizes", 60, 120, "--only", "c99", "--no-peers"))["growth"]
-    assert list(growth["c99"]["sizes"]) == ["60", "120"]
-    assert all(run["seconds"] > 0 and run["MB"] > 10 for case in growth.values() for run in case["sizes"].values())
-
-
 def test_retrieval(choi):
     pytest.importorskip("chonkie")
     pytest.importorskip("semchunk")
@@ -177,7 +129,6 @@ def test_retrieval(choi):
         assert all(table.count(f"\n| {label} |") == 1 for label in ("recursive", *labels))
     rows = [line.split(" | ") for line in matched.splitlines() if line.startswith("| ")][2:]
     assert all(36 <= int(cells[1]) <= 44 for cells in rows if "Chroma" not in cells[0])
-    assert tables("--mean", "40", "--processes", "2")[0] == matched
     only = ["recursive", "recursive, with context vectors"]
     with_context = tables("--mean", "40", "--set", "with-context", only=only)[0]
     assert with_context.count("\n| recursive, with context vectors |") == 1

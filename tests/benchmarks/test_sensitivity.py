@@ -21,8 +21,6 @@ from sensitivity import (
     BRITTLE_LOSS,
     SIZE_PARAMETERS,
     Effect,
-    ItemScores,
-    Sensitivity,
     Variation,
     answer_scorer,
     boundary_scorer,
@@ -31,7 +29,7 @@ from sensitivity import (
     variations,
 )
 
-from advchunk import ConfigurationError, Document, Span, create
+from advchunk import Document, Span, create
 from advchunk.chunkers.base import LinearChunker
 from advchunk.chunkers.catalog import chunker_class, describe, names, params_of
 from advchunk.chunkers.experimental_base import ExperimentalChunker
@@ -123,13 +121,6 @@ def task():
     return EvaluationTask((Document(text, "a"), Document("Nobody asks of this.", "b")), questions, budget=250)
 
 
-def scored(function, items=20):
-    # Scores of made-up items, one of which always differs so that no bootstrap is without spread.
-    return lambda chunker: ItemScores(
-        np.linspace(0.2, 0.8, items) - function(chunker) * np.linspace(0.9, 1.1, items), 1.0
-    )
-
-
 def summary(variation):
     return variation.parameter, variation.value, variation.judged, variation.refused
 
@@ -169,38 +160,6 @@ def test_a_failure_counts_as_brittle_despite_a_fallback(task):
     assert {effect.difference for effect in measured.brittle} == {Difference(0.0, 0.0, 0.0, 1.0)}
 
 
-def test_items_that_have_no_score_leave_the_others_to_compare():
-    def measure(chunker):
-        values = np.full(6, 0.5)
-        if chunker.threshold < 0.5:
-            values[0], values[1:] = np.nan, 0.4
-        return ItemScores(values, 1.0)
-
-    (worst,) = sensitivity(PlantedChunker(), {"some": measure}).brittle
-    assert (worst.failed, worst.points) == (1, -10.0)
-
-
-def test_failures_at_the_default_are_not_blamed_on_a_change():
-    measured = sensitivity(PlantedChunker(), {"some": lambda _: ItemScores(np.array([np.nan, 0.5, 0.6]), 1.0)})
-    assert {effect.failed for effect in measured.effects} == {0}
-    assert not measured.brittle
-
-
-def test_a_failure_of_a_document_nobody_asks_of_costs_no_score(task):
-    class FailsOnShort(PlantedChunker):
-        def segment(self, units, limits):
-            require(len(units) > 2, "long", len(units))
-            return super().segment(units, limits)
-
-        def decide(self, units, limits):
-            require(len(units) > 2, "long", len(units))
-            return super().decide(units, limits)
-
-    two = replace(task, documents=(task.documents[0], Document("One. Two.", "b")))
-    measure = answer_scorer(two)
-    assert not np.isnan(measure(FailsOnShort(fallback=None)).values).any()
-
-
 @pytest.mark.parametrize(("loss", "p", "brittle"), [(5.0, 0.049, True), (4.9, 0.001, False), (9.0, 0.05, False)])
 def test_the_rule_has_two_sides(loss, p, brittle):
     change = Variation("threshold", 0.5, 0.4, judged=True)
@@ -208,38 +167,6 @@ def test_the_rule_has_two_sides(loss, p, brittle):
     assert effect.brittle == brittle
     assert not replace(effect, variation=replace(change, judged=False)).brittle
     assert not replace(effect, difference=Difference(loss / 100, 0.0, 0.2, 0.001)).brittle
-
-
-def test_a_loss_that_is_noise_is_not_brittle():
-    def measure(chunker):
-        values = np.linspace(0.3, 0.7, 10)
-        values[0] -= 0.3 if chunker.threshold < 0.5 else 0.0  # one of ten loses all, so that the mean falls by 3
-        values[1:] += (-1.0) ** np.arange(9) * (0.2 if chunker.threshold < 0.5 else 0.0) - 0.05 * (
-            chunker.threshold < 0.5
-        )
-        return ItemScores(values, 1.0)
-
-    measured = sensitivity(PlantedChunker(), {"noisy": measure})
-    assert min(effect.points for effect in measured.judged) < -BRITTLE_LOSS
-    assert not measured.brittle
-
-
-def test_sizes_are_measured_and_not_judged():
-    measured = sensitivity("recursive", {"any": scored(lambda chunker: 0.3 * (chunker.max_tokens < 500))})
-    (loss,) = [effect for effect in measured.effects if effect.significant]
-    assert (loss.variation.parameter, loss.variation.value) == ("max_tokens", 410)
-    assert loss.points < -BRITTLE_LOSS
-    assert not loss.variation.judged
-    assert {effect.variation.parameter for effect in measured.judged} == {"layout_weight"}
-    assert not measured.brittle
-
-
-def test_a_loss_is_found_among_hundreds_of_effects():
-    types = {str(i): scored(lambda chunker: 0.06 * (chunker.gamma < 0.027)) for i in range(5)}
-    measured = sensitivity("mst-semantic", types)
-    assert len(measured.effects) > 250
-    assert {effect.variation.parameter for effect in measured.brittle} == {"gamma"}
-    assert len(measured.brittle) == 5
 
 
 def test_effects_are_what_a_plain_loop_finds():
@@ -264,14 +191,6 @@ def test_effects_are_what_a_plain_loop_finds():
     ).tolist()
     assert len(measured.brittle) == 1
     assert sensitivity(chunker, TYPES, seed=3) == measured
-
-
-def test_a_measure_scores_the_same_items_each_time():
-    counted = iter(range(1, 100))
-    with pytest.raises(ConfigurationError, match="the same 1 items"):
-        sensitivity("recursive", {"grows": lambda _: ItemScores(np.zeros(next(counted)), 1.0)})
-    with pytest.raises(ConfigurationError, match="scorers"):
-        sensitivity("recursive", {})
 
 
 def test_measures_say_what_the_harness_says(task):
@@ -323,25 +242,6 @@ def test_a_share_never_passes_its_bound(share):
     assert more <= 1
 
 
-def test_a_fixed_number_is_reported():
-    more = [variation for variation in variations(RulesChunker(share=1.0)) if variation.parameter == "share"][1]
-    assert summary(more) == ("share", 1.2, True, "share must be in 0..1, got 1.2")
-
-
-def test_none_is_varied_where_it_stands_for_a_number():
-    amounts = [
-        variation
-        for variation in variations("semantic-threshold")
-        if variation.parameter == "breakpoint_threshold_amount"
-    ]
-    assert [(variation.default, variation.value) for variation in amounts] == [(95.0, 76.0), (95.0, 100.0)]
-    deviations = variations(create("semantic-threshold", breakpoint_threshold_type="standard_deviation"))
-    assert [variation.value for variation in deviations if variation.parameter == "breakpoint_threshold_amount"] == [
-        2.4,
-        3.6,
-    ]
-
-
 @pytest.mark.parametrize("parameters", [{"1": "^A"}, ["^A"], ("^A",), "^A"])
 def test_regular_expressions_are_not_varied(parameters):
     ours = {} if isinstance(parameters, dict) else {"boundaries": parameters}
@@ -349,34 +249,6 @@ def test_regular_expressions_are_not_varied(parameters):
     assert varied_names == {variation.parameter for variation in variations("recursive")}
     assert not varied_names & {"headings", "boundaries"}
     assert varied_names >= {"outline", "layout_weight"}
-
-
-def test_a_value_that_a_preset_sets_is_varied_too():
-    (prior,) = [
-        variation
-        for variation in variations(create("bayesseg", preset="long", experimental=True))
-        if (variation.parameter, variation.value) == ("prior", "uniform")
-    ]
-    assert not prior.refused
-
-
-def test_a_value_that_another_parameter_sets_is_reported():
-    narrow = create("semantic-cluster", max_tokens_per_segment=500, experimental=True)
-    (more,) = [v for v in variations(narrow) if (v.parameter, v.value) == ("max_tokens", 600)]
-    assert more.refused == "max_tokens stays 500: another parameter sets it"
-
-
-def test_a_preset_keeps_its_name_while_its_values_vary():
-    fine = variations(create("texttiling", preset="fine", experimental=True))
-    assert ("block_size", 6, 5) in [(variation.parameter, variation.default, variation.value) for variation in fine]
-    assert "preset" not in [variation.parameter for variation in fine]
-    assert "preset" in [variation.parameter for variation in variations("texttiling")]
-
-
-def test_a_missing_extra_is_reported(monkeypatch):
-    monkeypatch.setitem(sys.modules, "graspologic_native", None)
-    (leiden,) = [variation for variation in variations("graph-partition") if variation.parameter == "method"]
-    assert "advchunk[leiden]" in leiden.refused
 
 
 @pytest.mark.parametrize("name", names())
@@ -412,14 +284,6 @@ def test_a_warning_says_how_much_where_and_when():
     assert brittleness_warning(more, "recall").startswith(
         "brittle: a fifth more of `threshold` (12 instead of 10) costs 9.1 points"
     )
-
-
-def test_failures_come_before_losses():
-    change = Variation("threshold", 0.7, 0.56, judged=True)
-    loss = Effect(change, "a", Difference(-0.2, -0.3, -0.1, 0.001), 0.01, 1.0, 0)
-    lost, worse = replace(loss, difference=Difference(0.0, 0.0, 0.0, 1.0), failed=1), replace(loss, type="b")
-    worse = replace(worse, difference=loss.difference._replace(mean=-0.25))
-    assert Sensitivity((loss, worse, lost), ()).brittle == (lost, worse, loss)
 
 
 # What was published, and how.

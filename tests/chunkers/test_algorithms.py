@@ -44,11 +44,6 @@ def test_distant_paragraphs_are_grouped():
     assert laws.text == LAWS
 
 
-def test_distant_paragraphs_are_not_grouped_if_chunks_are_to_be_passages():
-    chunks = MSTSemanticChunker(n_segments=2, contiguous=True).chunk(CATS + LAWS + CATS)
-    assert texts(chunks) == [CATS, LAWS, CATS]
-
-
 def test_a_short_heading_joins_text_on_another_topic():
     """The reward that the published distance is made for: without it, each piece stands alone."""
     text = "# Heading\n\n" + "Bees hum. " * 40 + "\n\n# Index\n\n" + "Dogs bark. " * 40
@@ -162,27 +157,6 @@ def test_explain_gives_reason_and_score_of_a_cut():
     assert explanation.chunks == chunker.chunk(text)
 
 
-def test_explain_gives_each_cut_its_own_reason():
-    text = "Ape one here. Bee two here. Bee three here. Bee four here. Cat five here."
-    chunker = UniversalSemanticChunker(embedder=Topics(), min_chunk_size=3, max_chunk_size=7)
-    cuts = [(text[: cut.offset].count("."), cut.reason) for cut in chunker.explain(text).cuts]
-    assert cuts == [(1, "semantic"), (3, "forced"), (4, "semantic")]
-
-
-def test_explain_a_cut_within_a_sentence_is_for_size():
-    explanation = SemanticThresholdChunker(embedder=Topics(), tokenizer="words", max_tokens=4).explain(
-        "Ape, ape, ape, ape, ape, ape, ape. Bee."
-    )
-    assert {cut.reason for cut in explanation.cuts} <= {"size", "percentile"}
-    assert (explanation.cuts[0].offset, explanation.cuts[0].reason) == (20, "size")
-
-
-def test_explain_a_chunker_that_decides_nothing_but_size():
-    explanation = RecursiveChunker(tokenizer="words", max_tokens=2).explain("One. Two. Three. Four.")
-    assert [(cut.offset, cut.reason, cut.score) for cut in explanation.cuts] == [(10, "size", None)]
-    assert RecursiveChunker().explain(" \n").cuts == []
-
-
 def test_explain_labels_and_figures_of_a_grouping():
     explanation = MSTSemanticChunker(embedder=Topics(), lambda_=0.2, vicinity_reward=0, heading_reward=0).explain(
         "Apes.\n\nBees.\n\nApes again.\n\nCats."
@@ -218,19 +192,6 @@ def test_scores_are_written_into_metadata_on_request():
     assert written_metadata(bees.metadata) == line
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 5, 16, 17, 40])
-@pytest.mark.parametrize("sentences", [17, 18, 30])
-def test_n_segments_where_all_distances_differ(number, sentences):
-    angles = np.cumsum([0.02 * ((7 * i) % sentences + 1) ** 1.2 for i in range(sentences)])
-    rows = np.column_stack([np.cos(angles), np.sin(angles)])
-    chunker = SemanticThresholdChunker(
-        embedder=lambda _: rows, sentence_splitter="plain", n_segments=number, buffer_size=0
-    )
-    explanation = chunker.explain("".join(f"Number {i}. " for i in range(sentences)))
-    assert len(set(explanation.figures["distances"].tolist())) == sentences - 1
-    assert len(explanation.chunks) == min(number, sentences)
-
-
 GUIDE = (
     "# Bees\n\nBees hum. Bees fly. Bees nap.\n\n## Dogs\n\n### Big dogs\n\nDogs bark. Dogs dig.\n\n"
     "## Code\n\n```\ndogs = bark()\n```\n\nDogs run.\n"
@@ -262,20 +223,6 @@ def test_a_chunk_of_distant_sections_has_their_common_title_path():
     assert shared.metadata["title_path"] == "Animals"
 
 
-def test_a_heading_with_a_full_stop_is_one_unit():
-    text = "Cats purr. Cats nap all day.\n\n## 2. Law\n\nJudges sit in court. Courts rule on law.\n"
-    chunks = UniversalSemanticChunker(min_chunk_size=0, threshold=0.9, layout_weight=0.0).chunk(text)
-    assert [chunk.text for chunk in chunks if "##" in chunk.text] == ["## 2. Law\n\nJudges sit in court. "]
-
-
-def test_white_space_before_the_first_block_changes_nothing():
-    code = "```\nalpha = beta\ngamma = delta\nx = y\n```\n"
-    for text in (code, "\n" + code):
-        chunks = RecursiveChunker(max_tokens=24, overlap_tokens=10).chunk(text + "\nDone here, and so on.")
-        assert any(code.strip() in chunk.text for chunk in chunks)
-    assert RecursiveChunker().chunk("\n# A\n\nText here.")[0].metadata["section"] == "A"
-
-
 def test_a_short_heading_joins_its_text_not_a_similar_piece():
     text = "Bees hum and bees fly.\n\n## Bees\n\nDogs bark and dogs dig.\n"
     chunker = MSTSemanticChunker(embedder=Topics(), lambda_=-9, min_tokens=5, markup="markdown")
@@ -291,13 +238,6 @@ def topics(number, seed=5):
         for _ in range(random.integers(2, 31)):
             text += " ".join(random.choice(words, random.integers(3, 21))).capitalize() + ". "
     return text
-
-
-@pytest.mark.parametrize("preset", [None, "hearst", "fine"])
-@pytest.mark.parametrize("target", [60, 150, 400])
-def test_nearly_all_chunks_of_a_long_text_are_within_20_percent_of_the_target(preset, target):
-    chunks = create("texttiling", experimental=True, preset=preset, target_tokens=target).chunk(topics(40))
-    assert sum(0.8 * target <= chunk.tokens <= 1.2 * target for chunk in chunks) >= 0.9 * len(chunks)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ import logging
 from pathlib import Path
 
 import pytest
-from langchain_core.documents import Document as LangChainDocument
-from llama_index.core import Document as LlamaIndexDocument
 
 from advchunk import (
     AutoChunker,
@@ -26,8 +24,6 @@ from advchunk.chunkers.sources import chunk_files
 from advchunk.readers import formats, markdown
 from advchunk.readers.files import read_file
 from advchunk.records import write_metadata
-from langchain_advchunk import AutoSplitter
-from llamaindex_advchunk import AutoNodeParser
 
 TEI = '<TEI><text><body><div><head n="3">Results</head><p>Weight fell by 4 kg.</p></div></body></text></TEI>'
 RECORD = "PMID- 7\nTI  - A trial of tea.\nAB  - AIM: To see. RESULTS: It was seen."
@@ -60,11 +56,6 @@ def test_each_document_gets_the_chunks_of_its_own_chunker(text):
     assert [(c.id, c.text, c.spans, c.context) for c in own] == [(c.id, c.text, c.spans, c.context) for c in expected]
     chunker = {"chunker": CHUNKERS[text].algorithm}
     assert [chunk.metadata for chunk in own] == [write_metadata(chunk.metadata, chunker) for chunk in expected]
-
-
-def test_many_documents_come_in_their_order():
-    results = AutoChunker(experimental=True).chunk_many(list(CHUNKERS))
-    assert [chunks[0].metadata["chunker"] for chunks in results] == [chunker.algorithm for chunker in CHUNKERS.values()]
 
 
 def test_without_experimental_chunkers_the_default_takes_their_documents_which_is_said_once(monkeypatch, caplog):
@@ -132,28 +123,6 @@ def test_a_document_that_cannot_be_read_is_an_error(caplog):
     assert not caplog.records
 
 
-def test_both_frameworks_have_it():
-    documents = [LangChainDocument(text, id=str(i)) for i, text in enumerate(CHUNKERS)]
-    split = AutoSplitter(experimental=True).split_documents(documents)
-    parsed = AutoNodeParser(experimental=True)(
-        [LlamaIndexDocument(text=text, id_=str(i)) for i, text in enumerate(CHUNKERS)]
-    )
-    core = AutoChunker(experimental=True).chunk_many(Document(text, str(i)) for i, text in enumerate(CHUNKERS))
-    ids = [chunk.id for chunks in core for chunk in chunks]
-    assert [piece.page_content for piece in split] == [chunk.embed_text for chunks in core for chunk in chunks]
-    assert [node.text for node in parsed] == [chunk.text for chunks in core for chunk in chunks]
-    assert [piece.id for piece in split] == [node.node_id for node in parsed] == ids
-    placed = ["start_index" in piece.metadata for piece in split]
-    assert placed == [node.start_char_idx is not None for node in parsed]
-    assert placed == [False, False, *[True] * (len(placed) - 3), False]  # where the text is in what came in
-    assert split[0].metadata["imrad"] == parsed[0].metadata["imrad"] == "Results"
-
-
-def test_it_is_not_general_purpose():
-    assert not is_general_purpose("auto")
-    assert is_general_purpose("optimal-semantic")
-
-
 def test_files_of_data_are_read_by_their_names(tmp_path):
     rows = [{"name": f"tea number {i}", "price": i * 37} for i in range(300)]
     (tmp_path / "tea.csv").write_text(
@@ -170,3 +139,8 @@ def test_files_of_data_are_read_by_their_names(tmp_path):
         expected = RecursiveChunker().chunk(read_file(tmp_path / name))
         assert [chunk.embed_text for chunk in got[name]] == [chunk.embed_text for chunk in expected]
         assert all("price" in chunk.embed_text for chunk in got[name])
+
+
+def test_it_is_not_general_purpose():
+    assert not is_general_purpose("auto")
+    assert is_general_purpose("optimal-semantic")

@@ -8,8 +8,6 @@ from uuid import NAMESPACE_DNS, uuid5
 
 import numpy as np
 import pytest
-from langchain_core.documents import Document as LangChainDocument
-from llama_index.core import Document as LlamaIndexDocument
 
 import advchunk
 from advchunk import Document, MSTSemanticChunker, RecursiveChunker, UniversalSemanticChunker
@@ -18,9 +16,9 @@ from advchunk.chunkers.base import LinearChunker
 from advchunk.chunkers.by_size import RecursiveParams
 from advchunk.chunkers.params import Params
 from advchunk.errors import InvalidSegmentation
-from advchunk.records import Block, Segmentation, Span, write_metadata
-from langchain_advchunk import LinearSplitter, RecursiveSplitter, splitter_class
-from llamaindex_advchunk import RecursiveNodeParser, node_parser_class
+from advchunk.records import Block, Segmentation, Span
+from langchain_advchunk import LinearSplitter, splitter_class
+from llamaindex_advchunk import node_parser_class
 
 
 @dataclass(kw_only=True)
@@ -122,37 +120,6 @@ def test_a_malformed_segmentation_is_one_error_with_the_chunker_the_rule_and_the
 
     with pytest.raises(InvalidSegmentation, match=f"^halves: {re.escape(rule)}"):
         Broken(fallback=RecursiveChunker()).chunk("One. Two. Three.")
-
-
-USERS = {
-    "token_count": 9,
-    "level": "B2",
-    "summary": "mine",
-    "pages": [1],
-    "spans": "all",
-    "uuid": None,
-    "nested": {"a": [1]},
-}
-
-
-def test_a_key_of_the_user_survives_in_the_core():
-    (chunk,) = RecursiveChunker().chunk(Document("Tea.", metadata=USERS))
-    assert chunk.metadata == write_metadata(USERS, {"start_line": 1, "end_line": 1})
-    assert chunk.metadata["nested"] is not USERS["nested"]
-
-
-def test_keys_of_the_user_survive_splitting_twice():
-    users = {key: value for key, value in USERS.items() if key not in {"token_count", "level", "pages", "spans"}}
-    splitter = RecursiveSplitter(max_tokens=8)
-    text = "Tea is green. Milk is white. " * 4
-    pieces = splitter.split_documents([LangChainDocument(text, metadata=users)])
-    for piece in splitter.split_documents(pieces):
-        assert users.items() <= piece.metadata.items()
-        assert text[piece.metadata["start_index"] : piece.metadata["end_index"]] == piece.page_content
-    parser = RecursiveNodeParser(max_tokens=8)
-    for node in parser(parser([LlamaIndexDocument(text=text, metadata=users)])):
-        assert users.items() <= node.metadata.items()
-        assert "advchunk_keys" in node.excluded_embed_metadata_keys
 
 
 @pytest.mark.parametrize("chunker", [RecursiveChunker, UniversalSemanticChunker, MSTSemanticChunker])

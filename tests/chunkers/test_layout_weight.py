@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import Document, create
-from advchunk.building.layout import fit_to_blocks, layout_costs, prefer_layout, tile_prose
+from advchunk import create
+from advchunk.building.layout import fit_to_blocks, prefer_layout, tile_prose
 from advchunk.readers import markdown
 from advchunk.records import Segmentation, Strength, Units
 from advchunk.text.sentences import sentences
@@ -152,11 +152,6 @@ def test_cuts_are_those_of_a_search_through_all_edges(drawn, weight):
     assert prefer_layout(units, segmentation, 0.0) is segmentation
 
 
-def test_edges_that_are_alike_cost_nothing():
-    assert not layout_costs(np.full(9, Strength.BLOCK)).any()
-    assert not layout_costs(np.array([0, 1, 1, 0])).any()  # sentences are no layout
-
-
 def test_labels_move_with_their_cuts():
     units = Units("abcdef", np.arange(7), np.ones(6, dtype=np.int64), np.array([1, 1, 4, 1, 1, 1, 1]))
     moved = prefer_layout(units, Segmentation(np.array([0, 3, 6]), labels=np.array([0, 0, 0, 1, 1, 1])), 1.0)
@@ -173,23 +168,8 @@ def test_no_chunker_cuts_a_section_that_fits_inside_a_paragraph(name):
     assert {span.start for chunk in chunks for span in chunk.spans} <= allowed
 
 
-@pytest.mark.parametrize("name", NAMES[1:])
-def test_without_weight_the_algorithm_decides(name):
-    text = "".join(structured(8))
-    plain = create(name, layout_weight=0.0).explain(Document(text)).segmentation
-    moved = create(name).explain(Document(text)).segmentation
-    assert "layout" not in (plain.reason if not isinstance(plain.reason, str) else [plain.reason])
-    assert len(moved.cuts) <= len(plain.cuts)
-
-
 def test_a_size_cut_spares_a_line_that_fits_into_the_next_chunk():
     first, second = "One two.", "Alpha beta gamma delta. Epsilon zeta eta theta. Iota kappa.\n"
     text = f"{first}\n\n{second}\nLast words here."
     chunks = create("recursive", max_tokens=11, tokenizer="words").chunk(text)
     assert [chunk.text for chunk in chunks] == [f"{first}\n\n", f"{second}\n", "Last words here."]
-
-
-@pytest.mark.parametrize("weight", [-1.0, "1"])
-def test_the_weight_is_checked(weight):
-    with pytest.raises(ValueError, match="layout_weight must be"):
-        create("universal-semantic", layout_weight=weight)

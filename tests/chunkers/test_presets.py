@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from advchunk import create
-from advchunk.chunkers.by_topic.universal import UniversalSemanticChunker
 from advchunk.evaluation import even_split, pk
 from advchunk.records import Units
 
@@ -40,19 +39,3 @@ def test_coarse_presets_find_long_topics_at_least_as_well_as_the_defaults(units,
     )
     assert coarse <= default
     assert coarse < 0.1 < pk(true, even_split(len(units), 1))
-
-
-def test_the_relative_preset_is_a_percentile(units):
-    relative, percentile, published = (
-        UniversalSemanticChunker(**params).explain(units.text)
-        for params in ({"preset": "relative"}, {"threshold_percentile": 5.0}, {})
-    )
-    assert relative.chunks == percentile.chunks
-    assert relative.figures["threshold"] == np.percentile(relative.figures["similarity"], 5)
-    assert published.figures["threshold"] == 0.5
-    assert len(relative.chunks) < len(published.chunks)
-
-
-def test_the_relative_preset_takes_no_threshold():
-    with pytest.raises(ValueError, match="only one of threshold and threshold_percentile can be given"):
-        UniversalSemanticChunker(preset="relative", threshold=0.4)

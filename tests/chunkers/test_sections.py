@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from advchunk import ConfigurationError, RecursiveChunker, SemanticClusterChunker
+from advchunk import ConfigurationError, SemanticClusterChunker
 from advchunk.building.sizes import Limits, assemble
 from advchunk.chunkers.sections import SectionedChunker
 from advchunk.engine import Embed, Job, completed, drive, gather
@@ -47,11 +47,6 @@ def test_the_model_is_asked_once_for_all_sections():
     model = Counting()
     ByHeading(embedder=model, max_tokens=40).chunk(TEXT)
     assert len(model.asked) == 1
-
-
-def test_cuts_have_reasons():
-    chunks = ByHeading(inner=RecursiveChunker(), max_tokens=8, add_scores=True).chunk(TEXT)
-    assert [chunk.metadata.get("cut") for chunk in chunks]
 
 
 def test_groups_stay_within_their_section():

@@ -3,14 +3,13 @@ form."""
 
 import re
 import tomllib
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from advchunk import Document, RecursiveChunker, create
+from advchunk import RecursiveChunker, create
 from advchunk.readers.markdown import blocks
 from advchunk.records import with_context
 from advchunk.text import tables
@@ -37,10 +36,6 @@ def test_ugly_structure(case):
     assert "¦".join(chunk.text for chunk in chunks) == case["text"]
     assert [*dict.fromkeys(chunk.context for chunk in chunks if chunk.context)] == case.get("contexts", [])
     assert all(chunk.tokens == len(chunk.embed_text) <= case["top"] for chunk in chunks)
-
-
-def test_there_are_200_cases():
-    assert len({case["name"] for case in CASES}) == len(CASES) >= 200
 
 
 # Generated tables. Each form writes a row, and the table around its rows; no cell has a sign of a form.
@@ -246,13 +241,6 @@ def test_repeated_pieces_take_linear_time(piece):
     check_growth(lambda text: chunked(text, 500), lambda count: piece * count, 500)
 
 
-@pytest.mark.slow
-def test_ten_megabytes_are_read():
-    row = "<tr><td>green tea</td><td>42</td></tr>"
-    text = "Intro.\n\n<table>" + row * (10_000_000 // len(row)) + "</table>\n\nEnd."
-    assert [block.kind for block in blocks(text)] == ["paragraph", "table", "paragraph"]
-
-
 @pytest.mark.parametrize(
     "name", ["recursive", "sliding-window", "semantic-threshold", "optimal-semantic", "mst-semantic"]
 )
@@ -283,14 +271,6 @@ def test_headings_then_the_caption_give_way_to_the_head():
         head,
         "| Name | Size |",
     ]
-
-
-def test_overlaps_and_documents_with_blocks():
-    text = "".join(f"| tea {i} | {i} |\n" for i in range(30))
-    document = Document("| Name | Size |\n|---|---|\n" + text)
-    chunks = RecursiveChunker(max_tokens=200, overlap_tokens=40, tokenizer=len).chunk(document)
-    assert all(chunk.tokens <= 200 for chunk in chunks)
-    assert all(after.start <= before.end for before, after in pairwise(chunks))
 
 
 @pytest.mark.parametrize(("columns", "top"), [(4, 140), (12, 200)])

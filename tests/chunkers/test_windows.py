@@ -12,7 +12,6 @@ from advchunk.building.sizes import check_segmentation
 from advchunk.chunkers.experimental.partition import GraphPartitionChunker
 from advchunk.chunkers.numerics import cutting
 from advchunk.chunkers.windows import segment_windows
-from advchunk.errors import ConfigurationError
 from advchunk.evaluation import boundary_scores, synthetic
 from advchunk.models.signals import unit_rows
 from advchunk.records import Segmentation
@@ -73,13 +72,6 @@ def test_windows_repeat_less_than_the_text(inner, most):
     assert sum(seen) < 2 * 1000 + most
 
 
-def test_scores_of_some_windows_only_are_nan_elsewhere():
-    def segment(start, end):
-        return Segmentation(np.array([0, end - start]), gaps=None if start else np.zeros(end - start - 1))
-
-    assert np.isnan(segment_windows(CHUNKER, 30, segment).gaps).tolist() == [False] * 12 + [True] * 17
-
-
 def test_labels_of_two_windows_differ():
     def segment(start, end):
         labels = np.arange(start, end) // 5 % 2
@@ -110,11 +102,6 @@ def test_windows_are_logged_and_a_text_of_max_units_has_none(caplog):
     assert [record.getMessage() for record in caplog.records] == [
         "bayesseg segments 40 sentences in windows of max_units = 39"
     ]
-
-
-def test_fewer_units_than_a_window_needs_are_refused():
-    with pytest.raises(ConfigurationError, match="max_units must be >= 8"):
-        GraphPartitionChunker(max_units=7)
 
 
 # What is found in them.

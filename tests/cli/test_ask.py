@@ -4,6 +4,7 @@ import json
 import logging
 import re
 import shlex
+import sqlite3
 from inspect import signature
 from pathlib import Path
 
@@ -163,20 +164,6 @@ def test_standard_input_is_read_for_a_dash():
     assert row["text"] == "Cats purr."
 
 
-def test_an_encoding_is_read(tmp_path):
-    (path := tmp_path / "a.txt").write_bytes("Thé vert.".encode("cp1252"))
-    for source, stdin in ((path, b""), ("-", path.read_bytes())):
-        (row,) = passages_of(source, "Thé?", "--encoding", "cp1252", "--language", "fr", stdin=stdin)
-        assert row["text"] == "Thé vert."
-    path.write_bytes(b"Th\xe9 \0")
-    failed = run(path, "Thé?")
-    assert failed.exit_code == 1
-    assert failed.stderr.splitlines() == [
-        f"advchunk: {path}: text files must be UTF-8 unless encoding is given, got byte 0xe9 at 2",
-        "advchunk: there is no text to search",
-    ]
-
-
 def test_files_that_fail_are_reported_and_the_others_answer(folder):
     (folder / "rows.jsonl").write_text('{"id": "rum", "text": "Rum."}\nno\n{"id": "rum", "text": "Again."}\n')
     result = run("docs", "none.md", "none.jsonl", "How long to steep?", "-f", "jsonl")
@@ -281,6 +268,20 @@ def test_an_index_is_read_instead_of_files_that_have_not_changed(folder, reads):
 
 
 @pytest.mark.usefixtures("folder")
+def test_an_index_is_checked():
+    run("index", "docs", "--into", "my.index", "--mode", "lexical", command=())
+    result = run("index", "check", "my.index", command=())
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert re.fullmatch(r"my\.index: \d+ chunks of 3 documents are whole\n", result.stdout)
+    with sqlite3.connect("my.index") as file:
+        file.execute("UPDATE chunks SET value = zeroblob(9) WHERE number = 1")
+    result = run("index", "check", "my.index", command=())
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert re.fullmatch(r"advchunk: .*: its chunks, text, or vectors are damaged\n", result.stderr)
+    assert "--into must name the file of the index" in run("index", "docs", command=()).stderr
+
+
+@pytest.mark.usefixtures("folder")
 def test_files_of_several_calls_are_in_one_index(reads):
     run("index", "docs/more", "--into", "my.index", command=())
     result = run("index", "docs/tea.md", "--into", "my.index", command=())
@@ -378,7 +379,7 @@ def test_what_failed_and_standard_input_are_read_again():
 def test_the_guide_shows_what_is_printed(monkeypatch):
     monkeypatch.chdir(ROOT)
     guide = (ROOT / "docs" / "guides" / "command-line.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^```bash\n(advchunk ask .*)\n```\n```text\n(.*?)^```$", guide, re.DOTALL | re.MULTILINE)
+    shown = re.findall(r"^```bash\n(advchunk ask [^\n]*)\n```\n```text\n(.*?)^```$", guide, re.DOTALL | re.MULTILINE)
     assert len(shown) == 1
     for line, output in shown:
         assert run(*shlex.split(line)[2:]).stdout == output

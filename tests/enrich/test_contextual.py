@@ -4,7 +4,6 @@ words."""
 from __future__ import annotations
 
 import asyncio
-import json
 
 import pytest
 from langchain_core.language_models import GenericFakeChatModel
@@ -14,8 +13,8 @@ from advchunk import Budget, Chunk, ConfigurationError, Document, OpenAIChat, Re
 from advchunk.enrich import ContextPrompts, ContextualEnricher, Estimate
 from advchunk.enrich.contextual import leading_sentences, unwrapped_sentences
 from advchunk.enrich.document_context import first_words, last_words
-from advchunk.models.chat import CalledChat
 from advchunk.records import Block, write_metadata, written_metadata
+from growing import check_growth
 from servers import Endpoint, reading, says
 
 GUIDE = """\
@@ -200,15 +199,21 @@ def test_an_unusable_answer_is_said_once_and_replaced_by_the_documents_own_words
 
 
 def test_whole_sentences_of_a_long_answer_are_kept():
-    model = Model("One two three. Four five six seven. Eight nine.")
-    for most, kept in (
-        (9, "One two three. Four five six seven. Eight nine."),
-        (8, "One two three. Four five six seven."),
-    ):
-        (enriched,) = ContextualEnricher(llm=model, context_tokens=most, **WORDS).enrich("Cats nap.", cut("Cats nap."))
-        assert enriched.context == kept
+    sentences = ["One two three.", "Four five six seven.", "Eight nine."]
+    for most, kept in ((9, 3), (8, 2)):
+        enricher = ContextualEnricher(llm=Model(" ".join(sentences)), context_tokens=most, **WORDS)
+        assert enricher.enrich("Cats nap.", cut("Cats nap."))[0].context == " ".join(sentences[:kept])
     assert leading_sentences("z" * 30, lambda text: len(text) < 9) == ""
     assert leading_sentences("and on " * 90, lambda text: len(text) < 200) == ""
+
+
+def test_an_answer_of_any_length_takes_time_in_proportion():
+    def enrich(answer):
+        ContextualEnricher(llm=Model(answer)).enrich("Cats nap.", cut("Cats nap."))
+
+    for piece in ("It goes on, and on. ", "and on ", "<a>", '"', "{", "Sure: ", "```\n"):
+        check_growth(enrich, lambda n, piece=piece: (piece * n)[:n], 40_000)
+    check_growth(enrich, lambda n: "<a>" * (n // 7) + "</a>" * (n // 7), 40_000)
 
 
 @pytest.mark.parametrize(
@@ -326,14 +331,9 @@ def test_an_estimate_is_what_is_asked_then():
 
 def test_the_beginning_is_counted_once_for_all_chunks_of_a_document():
     text, counted = manual(), []
-
-    def tokens(text):
-        counted.append(text)
-        return len(text.split())
-
-    chunks = pieces(text)
-    ContextualEnricher(llm=Model(), tokenizer=tokens, beginning_tokens=50).estimate([(text, chunks)])
-    assert sum(text.startswith("# Pump manual") for text in counted) < len(chunks)
+    enricher = ContextualEnricher(llm=Model(), tokenizer=lambda text: counted.append(text) or 1, beginning_tokens=50)
+    enricher.estimate([(text, pieces(text))])
+    assert sum(text.startswith("# Pump manual") for text in counted) < len(pieces(text))
 
 
 def test_an_endpoint_counts_what_was_estimated():
@@ -386,13 +386,8 @@ def test_the_cache_depends_on_the_request_alone():
         return len(model.prompts)
 
     n = len(cut())
-    for params in (
-        {},
-        {"seed": 1},
-        {"temperature": 0.5},
-        {"prompts": ContextPrompts(version="mine")},
-        {"context_tokens": 50},
-    ):
+    own = {"prompts": ContextPrompts(version="mine")}
+    for params in ({}, {"seed": 1}, {"temperature": 0.5}, own, {"context_tokens": 50}):
         assert (calls(**params), calls(**params)) == (n, 0)
     assert calls(max_tokens=500, attempts=3, budget=Budget(requests=1)) == 0
 
@@ -421,24 +416,8 @@ def test_a_budget_stops_any_model_and_keeps_what_is_done(kind, caplog):
 def test_a_budget_is_of_all_calls_of_an_enricher():
     budget = Budget(requests=3)
     enricher = ContextualEnricher(llm=Model(), budget=budget)
-    assert isinstance(enricher.chat, CalledChat)
-    assert enricher.chat is enricher.chat
     for _ in range(3):
         enricher.enrich(GUIDE, cut())
     assert budget.spent.requests == 3
     with pytest.raises(ConfigurationError, match="budget must be a Budget or None"):
         ContextualEnricher(llm=Model(), budget=100)
-
-
-def test_progress_and_async_are_those_of_all_enrichers():
-    done = []
-    enricher = ContextualEnricher(llm=Model())
-    results = asyncio.run(enricher.aenrich_many([(GUIDE, cut())], progress=done.append))
-    assert done == [*range(1, len(results[0]) + 1)]
-    assert results == enricher.enrich_many([(GUIDE, cut())])
-
-
-def test_answers_that_are_json_by_habit_cost_nothing_more():
-    model = Model(json.dumps({"sentences": "From the guide to Ada."}))
-    enriched = ContextualEnricher(llm=model).enrich(GUIDE, cut())
-    assert {chunk.context for chunk in enriched} == {"From the guide to Ada."}

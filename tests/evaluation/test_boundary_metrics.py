@@ -17,12 +17,6 @@ def test_pk_by_hand():
     assert pk([0, 3, 6, 9], [0, 3, 6, 9]) == 0
 
 
-def test_window_diff_sees_a_second_boundary_where_pk_does_not():
-    # k = 3: the windows (1, 4), (2, 5) and (3, 6) hold the boundary before 4, the first two and (4, 7) that before 5.
-    assert pk([0, 4, 8], [0, 4, 5, 8], k=3) == 1 / 5
-    assert window_diff([0, 4, 8], [0, 4, 5, 8], k=3) == 3 / 5
-
-
 def test_each_convention_rounds_half_a_segment_in_its_own_way():
     # T / 2S is 2.5 for ten units of two segments, 3.5 for fourteen.
     for n, k in ((10, {"nltk": 2, "choi": 3, "bayesseg": 2}), (14, {"nltk": 4, "choi": 4, "bayesseg": 3})):
@@ -32,24 +26,6 @@ def test_each_convention_rounds_half_a_segment_in_its_own_way():
             same = pk(reference, hypothesis, convention=convention)
             assert same == scores[expected - 1]
             assert scores.count(same) == 1
-
-
-def test_bayes_seg_also_sees_the_boundary_before_its_window():
-    # T = 4, k = 1: boundaries 0..1, 1..2 and 2..3. The one at 3 is in the last, that at 1 in the first two.
-    assert pk([0, 3, 4], [0, 4], k=1, convention="bayesseg") == 1 / 3
-    assert pk([0, 1, 4], [0, 4], k=1, convention="bayesseg") == 2 / 3
-
-
-def test_weights_count_words_instead_of_units():
-    reference, hypothesis, words = [0, 1, 3], [0, 2, 3], [2, 1, 3]
-    # As words: 0 0 | 1 1 1 1 and 0 0 0 | 1 1 1; k = round(6 / 4) = 2; of four pairs (0, 2) and (2, 4) are wrong.
-    assert pk(reference, hypothesis, weights=words) == 2 / 4
-    assert pk(reference, hypothesis, weights=words) == pk([0, 2, 6], [0, 3, 6])
-    assert pk(reference, hypothesis, weights=[1, 1, 1]) == pk(reference, hypothesis)
-
-
-def test_a_unit_without_words_moves_no_boundary():
-    assert pk([0, 2, 4], [0, 3, 4], weights=[3, 2, 0, 4]) == 0
 
 
 @pytest.mark.parametrize("convention", ["nltk", "choi", "bayesseg"])
@@ -96,11 +72,6 @@ def test_refuses_windows_that_are_none(metric, settings, message):
         metric([0, 4, 9], [0, 9], **settings)
 
 
-def test_every_width_in_range_is_taken():
-    assert [pk([0, 4, 9], [0, 9], k=k) for k in (1, 8)] == [1 / 8, 1]
-    assert pk([0, 4, 9], [0, 9], k=8, convention="bayesseg") == 1
-
-
 def test_unsigned_numbers_are_numbers_like_any():
     assert pk([0, 1, 3], [0, 2, 3], weights=np.array([2, 1, 3], dtype=np.uint64)) == 2 / 4
     with pytest.raises(ConfigurationError):
@@ -112,12 +83,6 @@ def test_boundary_scores_by_hand():
     assert exact == (1 / 3, 1 / 2, 2 / 5, 3, 4)
     near = boundary_scores([0, 4, 8, 12], [0, 4, 7, 9, 12], tolerance=1)
     assert near == (2 / 3, 1, 4 / 5, 3, 4)
-
-
-def test_a_boundary_is_matched_once():
-    assert boundary_scores([0, 5, 12], [0, 4, 5, 6, 12], tolerance=1)[:3] == (1 / 3, 1, 1 / 2)
-    # 5 must leave 6 to 7, and take 4.
-    assert boundary_scores([0, 5, 7, 12], [0, 4, 6, 12], tolerance=1)[:3] == (1, 1, 1)
 
 
 def test_boundary_scores_without_boundaries():

@@ -11,7 +11,6 @@ from advchunk import Document
 from advchunk.engine import ChatRequest, Choose, Complete, Embed, Job, drive
 from advchunk.evaluation import candidate
 from advchunk.evaluation.metrics.metering import Meter, RunCost, measure_cost
-from advchunk.models.cache import with_cache
 from advchunk.models.embedders import as_embedder
 from advchunk.text.counters import WORDS
 
@@ -38,14 +37,6 @@ def test_sent_texts_are_counted_and_answered():
     )
     assert [rows.tolist() for rows in counted] == [rows.tolist() for rows in plain]
     assert (cost.calls, len(meter.sent), cost.tokens) == (2, 4, 7)  # "c" once
-
-
-def test_cached_answers_are_counted_like_new_ones():
-    kept = {}
-    for _ in range(2):
-        meter = Meter()
-        list(drive([Job(asking(with_cache(as_embedder(Model()), kept), "b", "c d"))], meter))
-        assert (meter.calls, meter.sent) == (1, ["b", "c d"])
 
 
 def test_dialogues_and_options_are_counted():

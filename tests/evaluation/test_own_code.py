@@ -5,11 +5,9 @@ import sys
 
 import pytest
 
-from advchunk import ConfigurationError, Document, create, registry
+from advchunk import ConfigurationError, create, registry
 from advchunk.chunkers.catalog import register
-from advchunk.evaluation import EvaluationTask, candidate
-from advchunk.evaluation.data.questions import Question, Reference
-from advchunk.records import Span
+from advchunk.evaluation import candidate
 
 SOURCE = '''
 from dataclasses import dataclass
@@ -81,12 +79,3 @@ def test_a_name_that_is_taken_is_an_error_with_both(own, name):
     with pytest.raises(ConfigurationError, match=f"{name!r} is that of {path}: got own_chunkers:Other"):
         register(own(cls="Other", name=name))
     assert type(create(name)).__name__ != "Other"
-
-
-def test_references_outside_of_a_document_are_an_error():
-    documents = [Document("Cats nap.", "cats")]
-    questions = [Question("Who naps?", (Reference("cats", Span(5, end)),)) for end in (9, 10)]
-    EvaluationTask(documents, questions[:1] * 2)
-    rule = r"references must be in the 9 characters of 'cats', got \(5, 10\)"
-    with pytest.raises(ConfigurationError, match=rule):
-        EvaluationTask(documents, questions)

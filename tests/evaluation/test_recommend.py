@@ -199,7 +199,7 @@ def test_the_printed_lines_create_what_was_scored(corpus):
 @pytest.mark.parametrize(
     ("params", "rule"),
     [
-        ({"chunkers": ["recursiv"]}, "chunkers must be registered; did you mean 'recursive'"),
+        ({"chunkers": ["recursiv"]}, "no chunker 'recursiv'; did you mean 'recursive'"),
         ({"chunkers": []}, "chunkers, vectors and searches must make an option"),
         ({"sizes": ()}, "sizes must be >= 1"),
         ({"sizes": (0, 9)}, "sizes must be >= 1"),

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from advchunk import ConfigurationError, Document, Span
-from advchunk.evaluation import EvaluationTask, Question, Reference, as_markdown, compare, compare_by_kind
+from advchunk.evaluation import EvaluationTask, Question, Reference, as_markdown, compare
 from advchunk.evaluation.comparison import report
 from advchunk.evaluation.comparison.harness import Result
-from advchunk.evaluation.comparison.tables import as_rows
+from advchunk.evaluation.comparison.report import as_rows
 from advchunk.evaluation.metrics.metering import RunCost
 
 QUESTIONS = 40
@@ -48,24 +48,20 @@ TASK = EvaluationTask(
 OUTCOMES = [
     result("base", "baseline"),
     result("up", "stable", 0.1, 3.0),
-    result("level", "external", 0.0, 0.0),
+    result("lev|el", "external", 0.0, 0.0),
     result("down", "experimental", -0.1, 0.2),
 ]
 
 
 def test_candidates_are_listed_best_first_each_with_its_verdict():
-    page = as_markdown(compare(OUTCOMES, "base"))
+    page = as_markdown(compare(OUTCOMES, "base"), notes={"up": "brittle", "gone": "?"})
+    assert "⚠ up: brittle" in page
+    assert "gone" not in page
     assert "up scores best: recall in the budget 60.0 % [" in page
     lines = [line.split(" | ") for line in page.splitlines() if "group" not in line and line.count("|") > 10][1:5]
-    assert [line[0] for line in lines] == ["| up", "| base", "| level", "| down"]
+    assert [line[0] for line in lines] == ["| up", "| base", r"| lev\|el", "| down"]
     assert [line[4] for line in lines] == ["better", "baseline", "noise", "worse"]
     assert lines[0][3].startswith("+10.0 [")
-
-
-def test_both_kinds_have_tables_of_their_own():
-    matched = [replace(item, label=f"{item.label} at 100", size_matched=True) for item in OUTCOMES]
-    page = as_markdown(compare_by_kind([*OUTCOMES, *matched], ["base", "base at 100"]))
-    assert page.index("### Size-matched") < page.index("up at 100 scores best") < page.index("### As published")
 
 
 def test_unknown_figures_are_empty_and_empty_columns_are_left_out():
@@ -82,8 +78,8 @@ def test_unknown_figures_are_empty_and_empty_columns_are_left_out():
 
 
 def test_a_size_that_could_not_be_matched_is_told_and_leads_nothing():
-    sized = [replace(item, size_matched=True, target_mean=110.0) for item in OUTCOMES]
-    off = result("off", "stable", 0.15, 9.0, tokens=(40, 120), size_matched=True, target_mean=600.0)
+    sized = [replace(item, target_mean=110.0) for item in OUTCOMES]
+    off = result("off", "stable", 0.15, 9.0, tokens=(40, 120), target_mean=600.0)
     page = as_markdown(compare([off, *sized], "base"))
     assert "| off (mean 80, target 600) |" in page
     assert "up scores best" in page

@@ -33,21 +33,6 @@ def chunk(*spans, **fields):
     )
 
 
-def test_cohesion_by_hand():
-    rows = np.array([[1, 0], [0.6, 0.8], [0, 1], [0, 1], [1, 0]])
-    score = cohesion([UNITS], [rows], [[chunk((0, 10)), chunk((10, 26)), chunk((26, 31))]])
-    assert score.within == pytest.approx((0.6 + 1) / 2)  # the last has one sentence, and no pair
-    assert score.between == pytest.approx(((0 + 0 + 0.8 + 0.8) / 4 + (0 + 0) / 2) / 2)
-    alone = cohesion([UNITS], [rows], [[chunk((0, 5))]])
-    assert alone == (None, None)
-
-
-def test_a_sentence_is_the_chunks_that_holds_its_middle():
-    rows = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [0, 1]])
-    cut_late = cohesion([UNITS], [rows], [[chunk((0, 13)), chunk((13, 31))]])  # "Three." is of 10 to 16
-    assert cut_late == (pytest.approx(1), pytest.approx(0))
-
-
 def slow_cohesion(units, rows, chunks):
     within, between, members = [], [], []
     for chunk_ in chunks:

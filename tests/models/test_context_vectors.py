@@ -13,8 +13,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from llama_index.core import Document as LlamaIndexDocument
 from llama_index.core import StorageContext, VectorStoreIndex, load_index_from_storage
 from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.ingestion import IngestionPipeline
-from llama_index.core.schema import IndexNode, NodeRelationship
+from llama_index.core.schema import NodeRelationship
 
 from advchunk import (
     Chunk,
@@ -32,8 +31,8 @@ from advchunk.models.signals import unit_rows
 from advchunk.models.static import default_embedder
 from advchunk.records import Units
 from growing import check_growth
-from langchain_advchunk import BiomedicalAbstractSplitter, MSTSemanticSplitter, OptimalSemanticSplitter, vectors_for
-from llamaindex_advchunk import BiomedicalAbstractNodeParser, OptimalSemanticNodeParser
+from langchain_advchunk import OptimalSemanticSplitter, vectors_for
+from llamaindex_advchunk import OptimalSemanticNodeParser
 
 TEXT = (
     "Cats purr. Cats nap all day. A cat eats fish.\n\nJudges sit in court. Courts rule on law. A judge ruled.\n\n" * 3
@@ -210,86 +209,15 @@ def test_only_the_row_of_its_sentence_finds_a_chunk():
     assert DAYS[best.start : best.end] == ZEBRAS
 
 
-def test_vectors_change_the_fingerprint_and_bad_ones_are_refused():
-    prints = {OptimalSemanticChunker(vectors=v).fingerprint() for v in ("none", "plain", "context", "units")}
-    assert len(prints) == 4
-    with pytest.raises(ConfigurationError, match="vectors must be one of"):
-        OptimalSemanticChunker(vectors="mixed")
-
-
-def test_llama_index_has_them_as_embeddings():
-    parser = OptimalSemanticNodeParser(max_tokens=20, vectors="context")
-    nodes = parser([LlamaIndexDocument(text=TEXT, id_="a")])
-    chunks = OptimalSemanticChunker(max_tokens=20, vectors="context").chunk(Document(TEXT, "a"))
-    assert [node.embedding for node in nodes] == [chunk.vector.tolist() for chunk in chunks]
-    again = OptimalSemanticNodeParser.from_dict(parser.to_dict())
-    assert [node.embedding for node in again([LlamaIndexDocument(text=TEXT, id_="a")])] == [n.embedding for n in nodes]
-    assert OptimalSemanticNodeParser()([LlamaIndexDocument(text=TEXT)])[0].embedding is None
-
-
-def split_with_vectors(splitter, documents, vectors="context"):
-    pieces, _, embeddings = vectors_for(splitter.split_documents(documents), vectors, splitter.embeddings, documents)
-    return pieces, embeddings
-
-
 def split_with_rows(splitter, documents, **options):
     return vectors_for(splitter.split_documents(documents), "units", splitter.embeddings, documents, **options)
-
-
-def test_langchain_hands_them_to_any_store():
-    documents = [LangChainDocument(TEXT, id="a"), LangChainDocument("Ships sail. Boats float on water.", id="b")]
-    splitter = OptimalSemanticSplitter(max_tokens=20)
-    pieces, embeddings = split_with_vectors(splitter, documents)
-    assert [piece.page_content for piece in pieces] == [d.page_content for d in splitter.split_documents(documents)]
-    store = InMemoryVectorStore.from_documents(pieces, embeddings)
-    (best,) = store.similarity_search("Boats on the water", k=1)
-    assert "Boats" in best.page_content
-    chunks = OptimalSemanticChunker(max_tokens=20, vectors="context").chunk(
-        Document("Ships sail. Boats float on water.", "b")
-    )
-    assert embeddings.embed_documents([best.page_content])[0] == chunks[0].vector.tolist()
-    own = default_embedder().embed(["Boats on the water", "unknown"])
-    assert embeddings.embed_query("Boats on the water") == pytest.approx(own[0].tolist(), abs=1e-6)
-    assert embeddings.embed_documents(["unknown", best.page_content])[0] == pytest.approx(own[1].tolist(), abs=1e-6)
-    cats = pieces[0].page_content  # a query is no chunk, even if it reads like one
-    assert embeddings.embed_query(cats) != pytest.approx(embeddings.embed_documents([cats])[0], abs=1e-3)
-
-
-def test_langchain_mixes_chunks_of_several_spans_too():
-    splitter = MSTSemanticSplitter(granularity="paragraph", n_segments=2)
-    pieces, embeddings = split_with_vectors(splitter, [LangChainDocument(TEXT)])
-    assert any("spans" in piece.metadata for piece in pieces)
-    own = default_embedder().embed([piece.page_content for piece in pieces])
-    mixed = np.array(embeddings.embed_documents([piece.page_content for piece in pieces]))
-    assert not np.allclose(mixed, own)
-    assert np.linalg.norm(mixed, axis=1) == pytest.approx(1)
-
-
-def test_langchain_passes_plain_vectors_and_embeds_only_on_request():
-    asked = []
-
-    def embed(texts):
-        asked.extend(texts)
-        return default_embedder().embed(texts)
-
-    splitter = OptimalSemanticSplitter(embed, max_tokens=20)
-    pieces = splitter.split_documents([LangChainDocument(TEXT)])
-    assert not {piece.page_content for piece in pieces} & set(asked)
-    pieces, embeddings = split_with_vectors(splitter, [LangChainDocument(TEXT)], vectors="plain")
-    own = default_embedder().embed([piece.page_content for piece in pieces])
-    assert np.array(embeddings.embed_documents([piece.page_content for piece in pieces])) == pytest.approx(
-        own, abs=1e-6
-    )
 
 
 def found_by_rows(splitter, documents, **search):
     chunks, rows, embeddings = split_with_rows(splitter, documents)
     retrievers = pytest.importorskip("langchain_classic.retrievers")
-    retriever = retrievers.MultiVectorRetriever(
-        vectorstore=InMemoryVectorStore.from_documents(rows, embeddings),
-        docstore=InMemoryStore(),
-        search_kwargs=search,
-    )
+    store = InMemoryVectorStore.from_documents(rows, embeddings)
+    retriever = retrievers.MultiVectorRetriever(vectorstore=store, docstore=InMemoryStore(), search_kwargs=search)
     retriever.docstore.mset([(chunk.id, chunk) for chunk in chunks])
     return chunks, rows, embeddings, retriever
 
@@ -330,18 +258,6 @@ def test_langchain_tells_equal_sentences_of_two_chunks_apart():
     assert served[first] != served[second]
     assert [document.id for document in retriever.invoke("Courts")] == [chunks[1].id]
     assert embeddings.embed_documents(["Yes. "]) == [served[first]]
-
-
-def test_a_chunk_of_context_alone_is_its_own_row():
-    splitter = BiomedicalAbstractSplitter()
-    titled = LangChainDocument("", metadata={"title": "Tea and sleep"})
-    (chunk,), (row,), embeddings = vectors_for(splitter.split_documents([titled]))
-    assert row.page_content == chunk.page_content
-    assert row.metadata["doc_id"] == chunk.id
-    own = default_embedder().embed([chunk.page_content])
-    assert np.array(embeddings.embed_documents([row.page_content])) == pytest.approx(own, abs=1e-6)
-    (node,) = BiomedicalAbstractNodeParser(vectors="units")([LlamaIndexDocument(text=" ", metadata=titled.metadata)])
-    assert node.embedding == pytest.approx(own[0].tolist(), abs=1e-6)
 
 
 class ByFirstWord(BaseEmbedding):
@@ -386,16 +302,3 @@ def test_llama_index_finds_chunks_by_their_sentences(tmp_path):
     ]
     index.delete_ref_doc("a", delete_from_docstore=True)
     assert not index.vector_store.data.embedding_dict
-
-
-def test_llama_indexes_pipeline_and_objects_lead_to_chunks_too():
-    parser = OptimalSemanticNodeParser(embed_model=by_first_word, n_segments=2, vectors="units")
-    pipeline = IngestionPipeline(transformations=[parser])
-    documents = [LlamaIndexDocument(text=DAYS, id_="a")]
-    (first, *_), cached = pipeline.run(documents=documents), pipeline.run(documents=documents)
-    assert all(isinstance(node, IndexNode) for node in cached)
-    assert cached[0].obj.text == first.obj.text
-    index = VectorStoreIndex(objects=cached, embed_model=ByFirstWord())
-    assert [result.node.text for result in index.as_retriever(similarity_top_k=1).retrieve("Zebras")] == [
-        first.obj.text
-    ]

@@ -88,9 +88,8 @@ def test_words_of_scripts_without_spaces_are_pairs_of_characters():
 @pytest.mark.parametrize("make", [lambda _: Retriever(), lambda path: StoredRetriever(path / "index.db")])
 def test_a_hybrid_search_in_another_language_is_by_words_and_neighbors(make, tmp_path, caplog):
     chunker = RecursiveChunker(max_tokens=40)
-    chunks = {code: chunker.chunk(text) for code, text in TEXTS.items() if code != "th"} | {
-        "en": chunker.chunk(ENGLISH)
-    }
+    texts = {"ru": TEXTS["ru"], "zh": TEXTS["zh"], "en": ENGLISH}
+    chunks = {code: chunker.chunk(text) for code, text in texts.items()}
     both, words = make(tmp_path), Retriever(chunks, mode="lexical")
     both.add_many(chunks)
     for question in ("Какой суд рассмотрит жалобу весной?", "公司向哪个法院提出上诉？"):
@@ -111,7 +110,6 @@ def test_a_search_by_vectors_says_that_it_does_not_know_the_language_of_a_questi
 
 
 def langchain_results(code, question, **options):
-    pytest.importorskip("langchain_core")
     from langchain_core.documents import Document
     from langchain_core.vectorstores import InMemoryVectorStore
 
@@ -125,7 +123,6 @@ def langchain_results(code, question, **options):
 
 
 def llamaindex_results(code, question, **options):
-    pytest.importorskip("llama_index.core")
     from llama_index.core import Document, VectorStoreIndex
 
     from llamaindex_advchunk import AdvchunkRetriever, DefaultEmbedding, RecursiveNodeParser

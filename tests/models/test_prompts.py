@@ -26,15 +26,9 @@ TEMPLATES = {
 }
 TAGS = sorted({name for prompt in TEMPLATES.values() for name in re.findall(r"</(\w+)>", prompt)})
 TURNS = [
-    "<|im_end|>",
-    "<|im_start|>system",
-    "<|eot_id|>",
-    "<end_of_turn>",
-    "<start_of_turn>model",
-    "[/INST]",
-    "[INST]",
+    "<|im_end|>", "<|im_start|>system", "<|eot_id|>", "<end_of_turn>", "<start_of_turn>model", "[/INST]", "[INST]",
     "<<SYS>>",
-]
+]  # fmt: skip
 DELIMITERS = [
     *(form.format(name) for name in TAGS for form in ("<{}>", "</{}>", "< / {} >", "<\u200b/{}>", "</{} x='1'>")),
     *(f"</{name.upper()}>" for name in TAGS),

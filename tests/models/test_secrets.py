@@ -9,25 +9,40 @@ import json
 import logging
 import pickle
 import traceback
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 from langchain_core.documents import Document as LangChainDocument
 from llama_index.core import Document as LlamaDocument
 from llama_index.core.ingestion import IngestionPipeline
 
-from advchunk import Document, LLMChapteringChunker, OpenAIChat, Span
+from advchunk import (
+    Document,
+    LLMChapteringChunker,
+    OpenAIChat,
+    OpenAIEmbedder,
+    PerplexityChunker,
+    RecursiveChunker,
+    Span,
+)
+from advchunk.cli import main
+from advchunk.engine import ChatRequest
 from advchunk.enrich import ContextualEnricher, Rewriting, Summaries
 from advchunk.evaluation import EvaluationTask, Question, Reference, candidate, compare, evaluate
 from advchunk.evaluation.comparison import report
+from advchunk.models.identity import identity
+from advchunk.retrieval import Retriever, StoredRetriever
 from langchain_advchunk import LLMChapteringSplitter
 from langchain_advchunk.enrich import ChunkEnricher
 from llamaindex_advchunk import LLMChapteringNodeParser
 from llamaindex_advchunk.enrich import ChunkEnricher as NodeEnricher
 from planted import CATS, COURTS
-from servers import Endpoint, breaks_off, fails, replies, says
+from servers import Endpoint, breaks_off, fails, replies, resets, says
 
 KEY = "sk-planted-0123456789abcdef"
 PASSWORD = "redis-planted-42"
@@ -39,11 +54,12 @@ STEPS = {
     "JSON": says(json.dumps({"needs": KEY, "says": KEY, "summary": KEY, "missing": [KEY], "stated": [], "text": KEY})),
     "an answer": says(f"Your key is {KEY}."),
     "a refusal": says(None, refusal=KEY),
-    "HTTP 400": fails(400, f"{KEY} is bad"),
+    "HTTP 400": fails(400, "x" * 290 + KEY),
     "HTTP 401": fails(401, f"Incorrect API key provided: {KEY}"),
     "HTTP 500": replies(500, f"<p>{KEY}"),
     "garbage": replies(200, KEY),
     "cut off": breaks_off,
+    "reset": resets,
 }
 
 
@@ -144,3 +160,73 @@ def test_a_secret_is_seen_nowhere(use, step, kept, tmp_path, caplog, capfd):
     seen += capfd.readouterr()
     for secret in (KEY[:12], PASSWORD):
         assert [text for text in seen if secret in text] == []
+
+
+PLANTED, HEADER = "planted-9876543210", "planted-header-42"
+ADDRESSES = [
+    form.format(PLANTED)
+    for form in (
+        "http://user:{}@127.0.0.1:1/v1",
+        "http://{}@127.0.0.1:1/v1",
+        "https://127.0.0.1:1/v1?api_key={}",
+        "redis://:{}@a:b",
+    )
+]
+
+
+def echoes(handler):
+    """Refuse a request with all of its headers."""
+    fails(400, f"bad {dict(handler.headers)}")(handler)
+
+
+def complete(llm):
+    raise llm.complete([ChatRequest((("user", "u"),))])[0]
+
+
+def failing(address, url, path):
+    """Return calls that fail, with secrets in all that they are given."""
+
+    def refuse(_):
+        msg = f"no answer from {address}, Authorization: Bearer {PLANTED}"
+        raise OSError(msg)
+
+    refuse.model_name = address
+    settings = {
+        "retries": 0,
+        "options": {"extra_headers": {"X-Api-Key": HEADER, "Authorization": f"Bearer {HEADER}"}},
+    }
+    embedder = OpenAIEmbedder(url, "m", **settings)
+    chunks = [replace(chunk, vector=np.ones(3, np.float32)) for chunk in RecursiveChunker().chunk("Tea is hot.")]
+    Retriever({"a": chunks}, embedder=embedder).save(path)
+    chunked = RecursiveChunker(vectors="plain", embedder=refuse, cache={}, fallback=None)
+    return [
+        lambda: RecursiveChunker(vectors="plain", embedder=address).chunk(TEXT),
+        lambda: RecursiveChunker(tokenizer=address).chunk(TEXT),
+        lambda: RecursiveChunker(vectors="plain", cache=REDIS + "?no=1").chunk(TEXT),
+        lambda: PerplexityChunker(lm=address).chunk(TEXT),
+        lambda: LLMChapteringChunker(llm=address).chunk(TEXT),
+        lambda: ContextualEnricher(llm=address),
+        lambda: embedder.embed(["a"]),
+        lambda: complete(OpenAIChat(url, "m", **settings)),
+        lambda: StoredRetriever(path),  # of another embedder
+        lambda: [repr(embedder), embedder.identity, chunked, chunked.fingerprint(), identity(refuse)],
+        lambda: chunked.chunk_many([TEXT], on_error="skip"),
+        lambda: CliRunner().invoke(main, ["chunk", "README.md", "-m", "mst-semantic", "--embedder", address]).output,
+    ]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_no_failing_call_shows_what_it_was_given(address, tmp_path, caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    seen = []
+    with Endpoint(echoes) as endpoint:
+        for call in failing(address, endpoint.url, tmp_path / "my.index"):
+            try:
+                seen.append(str(call()))
+            except (OSError, ValueError) as error:
+                seen.append("".join(traceback.format_exception(error)) + repr(error))
+    assert endpoint.headers[0]["x-api-key"] == HEADER
+    assert sum("Traceback" in text for text in seen) == 9
+    seen += [repr(vars(record)) + caplog.handler.format(record) for record in caplog.records]
+    seen += [*capfd.readouterr(), *(path.read_bytes().decode("latin-1") for path in tmp_path.iterdir())]
+    assert [text for text in seen if any(secret in text for secret in (PLANTED, HEADER, PASSWORD))] == []

@@ -1,9 +1,5 @@
-"""A real small model behind a real OpenAI-compatible server on loopback: `transformers serve` with SmolLM2.
+"""A real small model behind a real OpenAI-compatible server on loopback: `transformers serve` with SmolLM2."""
 
-Where the answer is left open, it has its first layers alone, which is quicker.
-"""
-
-import logging
 import os
 import subprocess
 import sys
@@ -13,13 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from advchunk import Document, LLMChapteringChunker, OpenAIChat, RecursiveChunker
-from advchunk.chunkers.graphrag.chunker import GraphRAGChunker
+from advchunk import OpenAIChat
 from advchunk.engine import ChatRequest, Complete, Job, drive
-from advchunk.enrich import ContextualEnricher
 from advchunk.models.chat import as_chat
-from lm import shallow, smollm2
-from planted import CATS, COURTS
+from lm import smollm2
 from servers import free_port
 
 pytestmark = pytest.mark.slow
@@ -68,46 +61,3 @@ def test_a_real_model_answers_through_a_real_server(served):
     assert "Paris" in answer[0]
     assert chat.usage.requests == 1
     assert chat.usage.tokens_in > 0
-
-
-def test_chapters_by_a_real_model(served, tmp_path, caplog):
-    """It has 135M parameters: whether its answer is of any use is left open, but not that the text is whole."""
-    chat = OpenAIChat(served, smollm2(), timeout=PATIENCE, retries=0, options={"max_tokens": 12})
-    chunker = LLMChapteringChunker(llm=chat, attempts=1, cache=tmp_path / "kept.db")
-    with caplog.at_level(logging.WARNING, "advchunk"):
-        result, again = (chunker.chunk(Document(CATS + COURTS, "whole")) for _ in range(2))
-    assert again == result
-    assert chat.usage.requests == 1
-    assert chat.usage.tokens_in > 500
-    assert "".join(chunk.text for chunk in result) == CATS + COURTS
-    useless = "fallback_from" in result[0].metadata
-    assert ["BadModelOutput" in record.message for record in caplog.records] == [True] * 2 * useless
-    assert useless or any("chapter" in chunk.metadata for chunk in result)
-
-
-def test_a_chunk_is_enriched_by_a_real_model(served, caplog):
-    """What it writes is left open, but not that the chunk stays, and that what is amiss is said."""
-    chat = OpenAIChat(served, shallow(), timeout=PATIENCE, retries=0, options={"max_tokens": 32})
-    chunks = RecursiveChunker().chunk(CATS)
-    (result,) = ContextualEnricher(llm=chat).enrich(CATS, chunks)
-    assert (result.text, result.spans, result.id) == (CATS, chunks[0].spans, chunks[0].id)
-    assert chat.usage.requests == 1
-    assert chat.usage.tokens_in > 200
-    if "added_context_status" not in result.metadata:
-        assert result.context == result.metadata["added_context"]
-    else:
-        assert result.metadata["added_context_status"] == "failed: BadModelOutput"
-        assert "has its document's own words as context: BadModelOutput" in caplog.text
-
-
-def test_a_corpus_is_read_by_a_real_model(served):
-    """What it answers is left open, but not that all chunks are there, and that what is amiss is said."""
-    chat = OpenAIChat(served, shallow(), timeout=PATIENCE, retries=0, options={"max_tokens": 16})
-    documents = [Document(CATS, "cats"), Document(COURTS, "courts")]
-    corpus = GraphRAGChunker(llm=chat, attempts=1, gleanings=0).chunk_corpus(documents)
-    assert "".join(chunk.text for chunk in corpus.chunks) == CATS + COURTS
-    assert chat.usage.requests >= 3
-    statuses = {leaf.extraction.status for leaves in corpus.leaves.values() for leaf in leaves}
-    statuses |= {summary.status for summary in corpus.summaries}
-    assert statuses <= {"", "failed: BadModelOutput"}
-    assert all(summary.text for summary in corpus.summaries)

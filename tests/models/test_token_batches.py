@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk.models.embedders import as_embedder
-from advchunk.models.token_batches import BUDGET, embed_in_batches, token_batches
+from advchunk.models.onnx_embedder import BUDGET, embed_in_batches, token_batches
 
 
 def slow_batches(tokens, budget):

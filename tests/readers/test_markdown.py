@@ -1,9 +1,11 @@
 """The Markdown reader: known layouts, any text, and the fast path against the parser."""
 
 import re
+import tomllib
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -20,131 +22,22 @@ from advchunk.text.sentences import sentences
 from growing import check_growth, repeated
 
 MARKS = [
-    "# ",
-    "## ",
-    "#",
-    "- ",
-    "* ",
-    "-",
-    "1. ",
-    "2) ",
-    "> ",
-    ">",
-    "```",
-    "~~~",
-    "|",
-    "|-|",
-    "a|b",
-    "---",
-    "===",
-    "***",
-]
+    "# ", "## ", "#", "- ", "* ", "-", "1. ", "2) ", "> ", ">", "```", "~~~", "|", "|-|", "a|b", "---", "===", "***",
+]  # fmt: skip
 FORMULAS = ["$$", "\\[", "\\]", "\\begin{align}", "\\end{align}", "$$ (1)"]
 HTML = ["<div>", "</div>", "<!--", "-->", "<unk>", "<pre>", "</pre>"]
 PARSERS = [
-    "<table>",
-    "<tr><td>",
-    "</table>",
-    "\\begin{tabular}",
-    "\\end{tabular}",
-    "a & b \\\\",
-    "<h1>a</h1>",
-    "\\section{a}",
-]
-PARSERS += [
-    "+--+--+",
-    "-- --",
-    "[^1]: ",
-    "!!! note",
-    "    ",
-    "::: a",
-    ":::",
-    "<!-- page 2 -->",
-    "{1}----------",
-    "Table 1. A",
-    "\f",
-]
-PARSERS += ["\\begin{verbatim}", "\\end{verbatim}", "![a](b)", "| a |", "|--|", "</tr>"]
+    "<table>", "<tr><td>", "</table>", "\\begin{tabular}", "\\end{tabular}", "a & b \\\\", "<h1>a</h1>",
+    "\\section{a}", "+--+--+", "-- --", "[^1]: ", "!!! note", "    ", "::: a", ":::", "<!-- page 2 -->",
+    "{1}----------", "Table 1. A", "\f", "\\begin{verbatim}", "\\end{verbatim}", "![a](b)", "| a |", "|--|", "</tr>",
+]  # fmt: skip
 WHITE = [" ", "  ", "    ", "\t", "\n", "\n", "\n\n", "\r\n", "\r", "\xa0", "\x0b", "\x0c", "\u2028"]
 WORDS = ["word", "Word two.", "[a]: /url", "key: value", "\0", "\ud800", "\ufeff", "é", "1999."]
 
 
 # Every row of `RULES` is in one; the twins below take their texts and their lines.
-LAYOUTS = [
-    ("", []),
-    (" \n\t\n", []),
-    ("One\ntwo.\n\n  Three \n", [("paragraph", 0, "One\ntwo."), ("paragraph", 0, "  Three")]),
-    ("# One #\ntext", [("heading", 1, "# One #"), ("paragraph", 0, "text")]),
-    ("One\ntwo\n---\ntext", [("heading", 2, "One\ntwo\n---"), ("paragraph", 0, "text")]),
-    ("a\n\n---\n\nb", [("paragraph", 0, "a"), ("paragraph", 0, "b")]),
-    ("- a\n  - b\n    lazy\n- c", [("item", 1, "- a"), ("item", 2, "  - b\n    lazy"), ("item", 1, "- c")]),
-    ("1. a\n\n   more\n\n2. b", [("item", 1, "1. a"), ("paragraph", 0, "   more"), ("item", 1, "2. b")]),
-    ("- a\n\n  ```\n  x\n  ```", [("item", 1, "- a"), ("code", 0, "  ```\n  x\n  ```")]),
-    ("-\n  a", [("item", 1, "-\n  a")]),
-    ("- - a", [("item", 2, "- - a")]),
-    ("> a\nlazy\n>\n> b", [("quote", 0, "> a\nlazy"), ("quote", 0, "> b")]),
-    ("> # H\n> - a", [("heading", 1, "> # H"), ("item", 1, "> - a")]),
-    ("- > a\n  b", [("quote", 0, "- > a\n  b")]),
-    ("```py\n# no\n\n- no\n```\nb", [("code", 0, "```py\n# no\n\n- no\n```"), ("paragraph", 0, "b")]),
-    ("a\n\n~~~\nto the end\n\n", [("paragraph", 0, "a"), ("code", 0, "~~~\nto the end")]),
-    ("a\n\n    x\n\n    y\n\nb", [("paragraph", 0, "a"), ("code", 0, "    x\n\n    y"), ("paragraph", 0, "b")]),
-    (
-        "a\n|x|y|\n|-|-|\n|1|2|\n\nb",
-        [("paragraph", 0, "a"), ("table", 0, "|x|y|\n|-|-|\n|1|2|"), ("paragraph", 0, "b")],
-    ),
-    (
-        "# H\na\n\n|x|y|\n|-|-|\n|1|2|\n3. c",
-        [("heading", 1, "# H"), ("paragraph", 0, "a"), ("table", 0, "|x|y|\n|-|-|\n|1|2|"), ("item", 1, "3. c")],
-    ),
-    ("x|y\n-|-\n1|2\n# H", [("table", 0, "x|y\n-|-\n1|2"), ("heading", 1, "# H")]),
-    ("Let\n$$\nx\n$$ (1)\nbe", [("paragraph", 0, "Let"), ("formula", 0, "$$\nx\n$$ (1)"), ("paragraph", 0, "be")]),
-    ("$$x$$ is\n\n$$ y\n\n$$", [("paragraph", 0, "$$x$$ is"), ("paragraph", 0, "$$ y"), ("paragraph", 0, "$$")]),
-    ("\\[ x\n\\],\nand", [("formula", 0, "\\[ x\n\\],"), ("paragraph", 0, "and")]),
-    ("$$$ Dear\nfood $$", [("paragraph", 0, "$$$ Dear\nfood $$")]),
-    ("> a\n    $$x$$", [("quote", 0, "> a\n    $$x$$")]),
-    ("\\[1\\] Smith", [("paragraph", 0, "\\[1\\] Smith")]),
-    ("\\begin{align*}\nx\n\\end{align*}", [("formula", 0, "\\begin{align*}\nx\n\\end{align*}")]),
-    ("> \\[a\\]\nb\n\\[", [("formula", 0, "> \\[a\\]"), ("paragraph", 0, "b\n\\[")]),
-    ("- a\n\\[\nx\n\\]", [("item", 1, "- a"), ("formula", 0, "\\[\nx\n\\]")]),
-    ("<div>\n# a\n</div>\n\nb", [("paragraph", 0, "<div>\n# a\n</div>"), ("paragraph", 0, "b")]),
-    ("[a]: /url\n\n[^1]: Note.", [("paragraph", 0, "[a]: /url"), ("footnote", 0, "[^1]: Note.")]),
-    ("---\ntitle: T\n---\n# H", [("code", 0, "---\ntitle: T\n---"), ("heading", 1, "# H")]),
-    ("\ufeff---\r\na: b\r\n...\r\nc", [("code", 0, "---\r\na: b\r\n..."), ("paragraph", 0, "c")]),
-    ("---\n\na: b\n\n---\n", [("paragraph", 0, "a: b")]),
-    ('+++\na = "b"\n\n[c]\n+++\n\n# H', [("code", 0, '+++\na = "b"\n\n[c]\n+++'), ("heading", 1, "# H")]),
-    ("+++\na = 1", [("paragraph", 0, "+++\na = 1")]),
-    ("\ufeff# H", [("heading", 1, "# H")]),
-    (
-        "a\r\n\r\n- b\r# c\n\0",
-        [("paragraph", 0, "a"), ("item", 1, "- b"), ("heading", 1, "# c"), ("paragraph", 0, "\0")],
-    ),
-    ("a\u2028# b\x0c# c\x85# d", [("paragraph", 0, "a\u2028# b\x0c# c\x85# d")]),
-    ("[^1]: a\n\n    b\n\nc", [("footnote", 0, "[^1]: a\n\n    b"), ("paragraph", 0, "c")]),
-    ("a\n[^1]: b\n[^2]: c", [("paragraph", 0, "a"), ("footnote", 0, "[^1]: b"), ("footnote", 0, "[^2]: c")]),
-    ("+--+--+\n|a |b |\n+==+==+\n|c |d |\n+--+--+", [("table", 0, "+--+--+\n|a |b |\n+==+==+\n|c |d |\n+--+--+")]),
-    ("+--+\na", [("paragraph", 0, "+--+\na")]),
-    ("a  b\n-- --\n1  2\n\nc", [("table", 0, "a  b\n-- --\n1  2"), ("paragraph", 0, "c")]),
-    (
-        "-----\na  b\n-- --\n1  2\n\n3  4\n-----\n\nc",
-        [("table", 0, "-----\na  b\n-- --\n1  2\n\n3  4\n-----"), ("paragraph", 0, "c")],
-    ),
-    ("-- --\n\na", [("paragraph", 0, "a")]),
-    ("!!! note\n    a\n\nb", [("quote", 0, "!!! note\n    a"), ("paragraph", 0, "b")]),
-    (
-        "??? tip\n    a\n\n    - b\n\nc",
-        [("quote", 0, "??? tip"), ("paragraph", 0, "    a"), ("item", 1, "    - b"), ("paragraph", 0, "c")],
-    ),
-    ("::: note\na\n:::\nb", [("quote", 0, "::: note\na\n:::"), ("paragraph", 0, "b")]),
-    ("::: note\n\n- a\n\n:::", [("paragraph", 0, "::: note"), ("item", 1, "- a"), ("paragraph", 0, ":::")]),
-    ("<h2>a</h2>\nb", [("heading", 2, "<h2>a</h2>"), ("paragraph", 0, "b")]),
-    ("a\n\\section{b} c", [("paragraph", 0, "a"), ("heading", 2, "\\section{b}"), ("paragraph", 0, "c")]),
-    (
-        "a <table><tr><td>b\n\nc</table> d",
-        [("paragraph", 0, "a"), ("table", 0, "<table><tr><td>b\n\nc</table>"), ("paragraph", 0, "d")],
-    ),
-    ("<!-- page 2 -->\na", [("furniture", 0, "<!-- page 2 -->"), ("paragraph", 0, "a")]),
-    ("- a\n\n b\n\n  c", [("item", 1, "- a"), ("paragraph", 0, " b"), ("paragraph", 0, "  c")]),
-]
+DATA = tomllib.loads(Path(__file__).parents[1].joinpath("data", "markdown.toml").read_text(encoding="utf-8"))
+LAYOUTS = [(case["text"], [(*block,) for block in case["blocks"]]) for case in DATA["layout"]]
 LAYOUT_LINES = sorted({line for text, _ in LAYOUTS for line in re.split("[\r\n]+", text)})
 
 
@@ -231,36 +124,11 @@ def with_rules(rules, text):
 
 
 LINES = [
-    "> a\n> =",
-    "> > a\n>> -",
-    "> a|b\n> -|-",
-    "a|b\n:- | -:",
-    "a\n:-:",
-    "###### a",
-    "#\ta",
-    "a\n\n\tb",
-    "a\n\n    b",
-    "[^0]:\n2. b",
-]
-LINES += [
-    "_ _ _",
-    "***\t",
-    "999999999) a",
-    "+\ta",
-    "   >a",
-    "<DIV>",
-    "</p>",
-    "<a b>",
-    "<!-- a\n\nb\n\n-->",
-    "<?a\n\nb?>",
-]
-LINES += [
-    "<PRE>\n\nb\n\n</PRE>",
-    "   ~~~\n\na\n\n~~~",
-    "```\n\n    a\n\n```",
-    "$$a$$",
+    "> a\n> =", "> > a\n>> -", "> a|b\n> -|-", "a|b\n:- | -:", "a\n:-:", "###### a", "#\ta", "a\n\n\tb", "a\n\n    b",
+    "[^0]:\n2. b", "_ _ _", "***\t", "999999999) a", "+\ta", "   >a", "<DIV>", "</p>", "<a b>", "<!-- a\n\nb\n\n-->",
+    "<?a\n\nb?>", "<PRE>\n\nb\n\n</PRE>", "   ~~~\n\na\n\n~~~", "```\n\n    a\n\n```", "$$a$$",
     "\\begin{pmatrix*}\na\n\\end{pmatrix*}",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", [*LINES, *(text for text, _ in LAYOUTS)])

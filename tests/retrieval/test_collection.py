@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import Chunk, ConfigurationError, RecursiveChunker, Span
-from advchunk.retrieval import LexicalIndex, Ranking, Retriever, Search, combine
+from advchunk.retrieval import LexicalIndex, Ranking, Search, combine
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.locating import find_overlap, locate_chunks, place_in_order
 from advchunk.text.counters import WORDS
@@ -113,12 +113,6 @@ def test_an_empty_collection_has_no_results():
         if search.mode != "dense":
             empty = Collection([], [], [], empty.positions, words=LexicalIndex())
         assert len(empty.rank("word", Ranking.from_hits([]), search)) == 0
-
-
-def test_the_retriever_searches_its_collection():
-    retriever = Retriever({"a": RecursiveChunker(max_tokens=12).chunk(TEXT)}, texts={"a": TEXT})
-    (passage,) = retriever.passages("Word7", 1000)
-    assert passage.text == TEXT.rstrip()
 
 
 @given(st.lists(st.tuples(st.integers(0, 300), st.integers(1, 60), st.booleans()), max_size=8))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import Chunk, ConfigurationError, RecursiveChunker, Span
+from advchunk import Chunk, RecursiveChunker, Span
 from advchunk.retrieval import Hit, PassageCutter, Retriever
 from advchunk.text.counters import WORDS, CallableCounter
 from growing import check_growth
@@ -108,14 +108,6 @@ def test_a_heading_is_never_without_the_sentence_below_it():
     for budget in range(1, 60):
         for passage in CUTTER.cut("brewing prices ships guide", hits_of(TEXT), budget, texts={"tea.md": TEXT}):
             assert not passage.text.splitlines()[-1].startswith("#")
-
-
-@pytest.mark.parametrize("budget", [1, 5, 20, 60, 1000])
-def test_passages_are_exact_and_within_the_budget(budget):
-    for question in ("How long should I wait?", "rum", "the of", "", "price of green tea", "xylophone"):
-        for texts in (None, {"tea.md": TEXT}):
-            passages = CUTTER.cut(question, hits_of(TEXT), budget, texts=texts)
-            check(passages, budget, WORDS, {"tea.md": TEXT})
 
 
 def test_counts_that_do_not_add_up_are_within_the_budget():
@@ -220,13 +212,6 @@ def test_headings_that_do_not_fit_are_left_out():
     assert passages[0].context.startswith("Long heading")
 
 
-def test_passages_over_the_budget_are_never_returned():
-    text = "是。" * 50
-    hits = [Hit(Chunk(text, (Span(0, len(text)),), 25), "a", 1.0)]
-    passages = PassageCutter(tokenizer=lambda own: len(own) // 4).cut("是", hits, 5)
-    assert sum(passage.tokens for passage in passages) <= 5
-
-
 def test_a_passage_of_min_tokens_takes_no_more_than_the_budget():
     hits = hits_of(TEXT, 200)
     (passage, *_) = PassageCutter(tokenizer="words", min_tokens=50).cut("Who kept the key?", hits, 20)
@@ -259,12 +244,6 @@ def test_the_suffix_of_a_file_says_that_a_text_is_source_code():
     (passage,) = CUTTER.cut("return factor", hits, 50, files={"7": "area.py"})
     assert passage.text == code.rstrip()
     assert passage.heading != "Area"  # a comment is no heading
-
-
-def test_very_long_questions_are_answered():
-    words = " ".join(f"word{i}" for i in range(10_000))
-    (passage,) = CUTTER.cut(f"{words} captain key {TEXT * 20}", hits_of(TEXT), 6)
-    assert passage.text
 
 
 def test_no_hit_and_blank_hits_give_no_passage():
@@ -329,30 +308,6 @@ def test_the_retriever_cuts_passages_and_highlights():
     assert hit.highlights
     short = Retriever({"tea.md": chunks}, tokenizer="words", cutter=PassageCutter(max_passages=1))
     assert len(short.passages("tea price rum", 100)) == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"around": -1}, "around must be"),
-        ({"hit_weight": float("nan")}, "hit_weight must be"),
-        ({"min_tokens": 1.5}, "min_tokens must be"),
-        ({"max_passages": 0}, "max_passages must be"),
-        ({"language": 3}, "language must be a code"),
-        ({"scoring": 0}, "scoring must be"),
-    ],
-)
-def test_parameters_out_of_range_are_refused(options, message):
-    with pytest.raises(ConfigurationError, match=message):
-        PassageCutter(**options)
-    with pytest.raises(ConfigurationError, match="budget must be"):
-        CUTTER.cut("tea", [], 0)
-    with pytest.raises(ConfigurationError, match="order must be"):
-        CUTTER.cut("tea", [], 10, order="best")
-    with pytest.raises(ConfigurationError, match="scores of hits must be finite"):
-        CUTTER.cut("tea", [Hit(Chunk("Tea.", (Span(0, 4),), 1), "a", float("nan"))], 10)
-    with pytest.raises(ConfigurationError, match="question must be"):
-        CUTTER.cut(None, [], 10)
 
 
 def new_hits(length, size=40):

@@ -3,11 +3,9 @@
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import ConfigurationError
 from advchunk.retrieval import WindowScoring
 from advchunk.retrieval.evidence import Postings
 
@@ -125,17 +123,3 @@ def test_a_window_never_crosses_two_regions():
     )
     assert together[1] > 0
     assert apart[1] == 0
-
-
-@pytest.mark.parametrize("lengths", [(), (0,), (-1, 40)])
-def test_lengths_must_be_positive(lengths):
-    with pytest.raises(ConfigurationError, match="lengths must be > 0"):
-        WindowScoring(lengths=lengths)
-
-
-@pytest.mark.parametrize(
-    "options", [{"k1": -1}, {"b": 2.0}, {"temperature": 0}, {"reach": 0}, {"depth": 0}, {"weight": -1}]
-)
-def test_constants_out_of_range_are_refused(options):
-    with pytest.raises(ConfigurationError, match="must be"):
-        WindowScoring(**options)

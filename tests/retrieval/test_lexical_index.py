@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import ConfigurationError
 from advchunk.retrieval import LexicalIndex
 from advchunk.text.search_terms import query_terms, term_counts
 from growing import check_growth
@@ -36,18 +35,6 @@ def slow_bm25(texts, query, k1=1.5, b=0.75):
 @given(st.lists(WORDS, min_size=1, max_size=8), WORDS)
 def test_scores_are_those_of_the_formula(texts, query):
     assert LexicalIndex(texts).scores(query) == pytest.approx(slow_bm25(texts, query), rel=1e-5)
-
-
-@given(st.lists(WORDS, max_size=6), st.lists(WORDS, max_size=6), st.data(), WORDS)
-def test_adding_and_removing_equals_a_new_index(first, then, data, query):
-    index = LexicalIndex(first)
-    index.search(query)
-    index.add(then)
-    gone = data.draw(st.sets(st.integers(0, len(index) - 1))) if len(index) else set()
-    index.remove(gone)
-    left = [text for i, text in enumerate([*first, *then]) if i not in gone]
-    assert len(index) == len(left)
-    assert index.scores(query) == pytest.approx(LexicalIndex(left).scores(query))
 
 
 def test_stems_numbers_and_identifiers_are_found_and_stop_words_are_not():
@@ -108,19 +95,12 @@ def test_later_texts_do_not_change_an_index_that_holds_others():
     assert not len(first.search("old rum"))
 
 
-def test_only_texts_of_the_index_can_be_removed():
-    with pytest.raises(ConfigurationError, match=r"texts must be numbers from 0 to 0, got \[1\]"):
-        LexicalIndex(["tea"]).remove([0, 1])
-
-
 def test_texts_are_indexed_once_for_many_searches():
     index = LexicalIndex(["Green tea.", "Rum."])
     before = index._index
     for query in ("tea", "rum", "tea"):
         assert len(index.search(query)) == 1
     assert index._index is before
-    index.add(["More rum."])
-    assert len(index.search("rum")) == 2
 
 
 def test_indexing_takes_time_in_proportion_to_the_texts():

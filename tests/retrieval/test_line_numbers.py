@@ -15,21 +15,7 @@ from advchunk.text.counters import WORDS
 from langchain_advchunk import RecursiveSplitter
 
 PARTS = st.sampled_from(
-    [
-        "Tea is green.",
-        " Milk.",
-        "\n",
-        "\n\n",
-        "\r\n",
-        "\r",
-        "  ",
-        "\n\n# Cats\n\n",
-        "- nap",
-        "\u2028",
-        "\f",
-        "Why?",
-        "\n---\n",
-    ]
+    ["Tea is green.", " Milk.", "\n", "\n\n", "\r\n", "\r", "  ", "\n\n# Cats\n\n", "- nap", "\u2028", "\f", "Why?"]
 )
 TEXTS = st.lists(PARTS, max_size=30).map("".join)
 

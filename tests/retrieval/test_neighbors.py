@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import Chunk, ConfigurationError, Span
+from advchunk import Chunk, Span
 from advchunk.retrieval import ChunkPositions, Ranking, rerank_by_neighbors
 
 
@@ -55,65 +55,15 @@ def test_the_rule_equals_its_formula(search, depth):
 
 
 @given(searches())
-def test_the_scale_of_scores_changes_nothing(search):
-    documents, middles, ranking = search
-    positions = ChunkPositions(documents, middles)
-    floor = None if ranking.floor is None else 0.001 * ranking.floor - 7
-    moved = Ranking(ranking.chunks, 0.001 * ranking.scores - 7, floor)
-    scores = [rerank_by_neighbors(r, positions).scores for r in (ranking, moved)]
-    if ranking.scores[0] > ranking.scores[-1]:
-        assert scores[0] == pytest.approx(scores[1])
-
-
-@given(searches())
 def test_hits_only_returns_the_hits(search):
     documents, middles, ranking = search
     result = rerank_by_neighbors(ranking, ChunkPositions(documents, middles), hits_only=True)
     assert sorted(result.chunks.tolist()) == sorted(ranking.chunks.tolist())
 
 
-def test_chunks_of_other_documents_do_not_count():
-    scores = ranked([0, 1, 2, 3], [1.0, 0.99, 0.98, 0.0])
-    shared = ChunkPositions(np.array([0, 1, 1, 2]), np.array([0.0, 0.0, 9.0, 0.0]))
-    assert rerank_by_neighbors(scores, shared).chunks[0] == 1
-    apart = ChunkPositions(np.array([0, 1, 2, 3]), np.zeros(4))
-    assert rerank_by_neighbors(scores, apart).chunks.tolist() == [0, 1, 2, 3]
-
-
-def test_a_chunk_between_two_hits_is_found():
-    positions = ChunkPositions(np.zeros(9, dtype=int), 100.0 * np.arange(9))
-    result = rerank_by_neighbors(ranked([3, 5, 8], [1.0, 0.98, 0.0]), positions)
-    assert result.chunks[:3].tolist() == [3, 5, 4]
-
-
-def test_duplicates_do_not_support_each_other():
-    positions = ChunkPositions(np.zeros(4, dtype=int), np.array([0.0, 0.0, 900.0, 5000.0]))
-    assert rerank_by_neighbors(ranked([2, 0, 1, 3], [1.0, 0.99, 0.99, 0.0]), positions).chunks[0] == 2
-
-
 def test_without_weight_the_order_stays():
     positions = ChunkPositions(np.zeros(4, dtype=int), 10.0 * np.arange(4))
     assert rerank_by_neighbors(ranked([2, 0, 3], [3.0, 2.0, 1.0]), positions, weight=0).chunks.tolist() == [2, 0, 3, 1]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "rule"),
-    [
-        ({"temperature": 0}, "temperature must be > 0"),
-        ({"reach": 0}, "reach must be > 0"),
-        ({"reach": float("inf")}, "reach must be > 0 and <= 100,000"),
-        ({"weight": -1}, "weight must be finite and >= 0"),
-        ({"depth": 0}, "depth must be >= 1"),
-    ],
-)
-def test_bad_parameters_are_refused(parameters, rule):
-    with pytest.raises(ConfigurationError, match=rule):
-        rerank_by_neighbors(ranked([0], [1.0]), ChunkPositions(np.zeros(1, dtype=int), np.zeros(1)), **parameters)
-
-
-def test_a_ranking_of_chunks_without_places_is_refused():
-    with pytest.raises(ConfigurationError, match="must be of the 1 chunks with positions"):
-        rerank_by_neighbors(ranked([1], [1.0]), ChunkPositions(np.zeros(1, dtype=int), np.zeros(1)))
 
 
 def test_places_count_tokens_of_the_document():

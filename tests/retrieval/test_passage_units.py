@@ -1,15 +1,16 @@
 """The units of retrieved texts, and where the words of a question are among them."""
 
 from collections import Counter
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import Chunk, RecursiveChunker, Span
-from advchunk.models.counters import as_counter
+from advchunk.retrieval import Hit, PassageCutter
 from advchunk.retrieval.evidence import LACKING, PAIR, PIECE
 from advchunk.retrieval.passage_units import AskedTerms, Excerpt, UnitReader, UnitTable, runs_in_text, runs_of_chunks
 from advchunk.text.counters import CHARACTERS, WORDS
@@ -21,7 +22,7 @@ SENTENCES = st.lists(st.lists(WORD, min_size=1, max_size=6), min_size=1, max_siz
 
 def table_of(chunks, reader, budget=0):
     """The units of chunks of one document."""
-    return UnitTable([(0, run) for run in reader.read_runs(runs_of_chunks(chunks), budget)])
+    return UnitTable([(0, run) for run in runs_of_chunks(chunks, partial(reader.read, budget=budget))])
 
 
 def slow_postings(table, question):
@@ -92,7 +93,7 @@ def test_a_long_sentence_is_divided_and_a_long_row_is_not():
 def test_runs_in_a_text_reach_as_far_as_asked(around):
     text = "".join(f"Sentence number {i}. " for i in range(20))
     start = text.index("number 10")
-    (whole,) = UnitReader(WORDS).read([Excerpt(text)])
+    whole = UnitReader(WORDS).read(Excerpt(text))
     (run,) = runs_in_text(whole, [Span(start, start + 5)], around)
     inside, _ = UnitTable([(0, run)]).text(0, len(UnitTable([(0, run)])))
     expected = {0: "Sentence number 10.", 3: "Sentence number 9. Sentence number 10. Sentence number 11."}
@@ -104,8 +105,8 @@ def test_chunks_that_tile_a_text_are_one_run_and_those_with_a_gap_are_several():
     edges = [0, 12, 25, 40, len(text)]
     spans = [Span(a, b) for a, b in pairwise(edges)]
     chunks = [Chunk(text[a:b], (Span(a, b),), 3) for a, b in spans]
-    assert len(runs_of_chunks(chunks)) == 1
-    assert len(runs_of_chunks([chunks[0], chunks[2]])) == 2
+    assert len(runs_of_chunks(chunks, UnitReader(WORDS).read)) == 1
+    assert len(runs_of_chunks([chunks[0], chunks[2]], UnitReader(WORDS).read)) == 2
     table = table_of([*chunks, chunks[1]], UnitReader(WORDS))
     assert table.text(0, len(table))[0] == text.rstrip()
     np.testing.assert_array_equal(table.ends[:-1], table.starts[1:])
@@ -123,66 +124,23 @@ def test_chunks_that_tile_a_text_are_one_run_and_those_with_a_gap_are_several():
 def test_a_row_of_a_later_piece_has_the_head_of_its_table(begin, row, end):
     text = "Intro.\n\n" + begin + "".join(row.format(f"x{i}", i) for i in range(60)) + end + "\n\nThe end."
     chunks = RecursiveChunker(max_tokens=120).chunk(text)
-    (run,) = UnitReader(WORDS).read_runs(runs_of_chunks(chunks), 400)
+    (run,) = runs_of_chunks(chunks, partial(UnitReader(WORDS).read, budget=400))
     assert len(run) > 2
     for piece in run[1:]:
-        contexts = [piece.read.context(at)[0] for at in piece.read.starts.tolist()]
-        units = [piece.read.text[a:b] for a, b in zip(piece.read.starts, piece.read.ends, strict=True)]
+        edges = piece.read.edges.tolist()
+        contexts = [piece.read.context(at)[0] for at in edges[:-1]]
+        units = [piece.read.text[a:b] for a, b in pairwise(edges)]
         assert all("Weight" in context for context, unit in zip(contexts, units, strict=True) if "Tea" in unit)
         assert all(context == "" for context, unit in zip(contexts, units, strict=True) if unit.startswith("The end"))
         assert all(unit.count("Tea") <= 1 for unit in units)
 
 
-LINES = [
-    "# Tea", "## Green", "Boil the water. Add tea.", "Steep it:", "- one", "  - two", "• three", "> A quote. And more.", "",
-    "", "    indented", "```", "| a | b |", "| - | - |", "| 1 | 2 |", "Table 1: Cups", "Ann: I like tea. Do you?",
-    "Bob: No, rum.", "[00:01] Ann: Tea.", "See `a. B", "code`. And", "[a link. To", "tea](url). It is", "$x. Y", "z$ end.",
-    "<!-- a note -->", "<div>", "</div>", "<table><tr><td>1</td></tr>", "word " * 90, "x" * 400, "1. First", "---", "Tea", "===",
-    "\\begin{tabular}{l}", "Tea ..... 22", "a\r", "\f", "he said. so", "天気がいい。とても", "ไทยเป็นภาษา ที่สวย มาก",
-]  # fmt: skip
-EXCERPTS = st.builds(
-    lambda lines, first, end, path, head: Excerpt(first + "\n".join(lines) + end, "", path, head),
-    st.lists(st.sampled_from(LINES), min_size=1, max_size=9),
-    st.sampled_from(["", "", "", " ", "\n\n"]),
-    st.sampled_from(["", "\n", "\n\n", "  "]),
-    st.sampled_from([(), ("Tea",), ("Tea", "Green")]),
-    st.sampled_from(["", "", "| a | b |\n| - | - |"]),
-)
-
-
-def slow_read(reader, excerpts, budget):
-    """Each text read alone."""
-    return [reading for excerpt in excerpts for reading in reader.read([excerpt], budget)]
-
-
-def contents_of(reading):
-    """The fields of a reading, with the contexts and paths of its units in place of the methods."""
-    starts = reading.starts.tolist()
-    arrays = [reading.ends, reading.tokens, reading.words, reading.numbers]
-    places = [(reading.context(start), reading.path(start)) for start in starts]
-    return reading.text, starts, [array.tolist() for array in arrays], places
-
-
-TABLE = "| a |\n| - |\n| 1 |"
-
-
-@example([Excerpt(f"{TABLE}\n\nTable 1: Cups"), Excerpt(TABLE)], 1000, "tokens")
-@example([Excerpt("ab-cd/ef" * 80), Excerpt("See `a. B` now.")], 1000, "words")
-@example([Excerpt("Tea is `hot`.\n\n# Tea"), Excerpt("<!-- a note -->\n\nBoil it.\n\nAdd tea.")], 0, "tokens")
-@given(st.lists(EXCERPTS, max_size=6), st.sampled_from([0, 1000]), st.sampled_from(["tokens", "words", "characters"]))
-def test_texts_read_together_have_the_units_of_the_slow_twin(excerpts, budget, counter):
-    together, alone = (UnitReader(as_counter(counter)) for _ in range(2))
-    expected = [contents_of(reading) for reading in slow_read(alone, excerpts, budget)]
-    assert [contents_of(reading) for reading in together.read(excerpts, budget)] == expected
-
-
-def test_texts_that_were_read_before_are_read_once_and_the_units_of_all_cover_them():
+def test_texts_that_were_read_before_are_read_once():
     reader = UnitReader(CHARACTERS)
-    first, second = reader.read([Excerpt("Tea is hot. "), Excerpt("Rum is cold.", offset=12)])
-    again = reader.read([Excerpt("Rum is cold.", offset=40), Excerpt("Milk."), Excerpt("Tea is hot. ")])
-    assert again[0] is second
-    assert again[2] is first
-    assert [reading.tokens.tolist() for reading in again] == [[12], [5], [12]]
+    first, second = reader.read(Excerpt("Tea is hot. ")), reader.read(Excerpt("Rum is cold.", offset=12))
+    assert reader.read(Excerpt("Rum is cold.", offset=40)) is second
+    assert reader.read(Excerpt("Tea is hot. ")) is first
+    assert [reading.tokens.tolist() for reading in (first, second)] == [[12], [12]]
 
 
 @pytest.mark.parametrize("name", ["tea.csv", "tea.txt"])
@@ -190,18 +148,33 @@ def test_rows_of_the_first_chunk_of_separated_values_have_the_head_too(name):
     rows = [f"tea number {i},{i * 37}\n" for i in range(12)]
     texts = ["name,price\n" + "".join(rows[:6]), "".join(rows[6:])]
     head = "| name | price |\n| --- | --- |"
-    first, later = UnitReader(WORDS).read(
-        [Excerpt(texts[0], name), Excerpt(texts[1], name, head=head, offset=len(texts[0]))]
-    )
-    contexts = [first.context(int(start))[0] for start in first.starts]
+    reader = UnitReader(WORDS)
+    first, later = (reader.read(Excerpt(texts[0], name)), reader.read(Excerpt(texts[1], name, head=head, offset=99)))
+    contexts = [first.context(start)[0] for start in first.edges[:-1].tolist()]
     is_table = name == "tea.csv"
     assert contexts == (["", *[head] * 5] if is_table else [""] * len(contexts))
-    assert {later.context(int(start))[0] for start in later.starts} == {head}
+    assert {later.context(start)[0] for start in later.edges[:-1].tolist()} == {head}
     assert len(later) == 6
     assert (len(first) == 6) == is_table
 
 
 def test_the_suffix_of_a_file_tells_its_layout():
     text = "Tea\n===\n\nBoil the water.\n\nRum\n---\n\nDrink it.\n"
-    (read,) = UnitReader(WORDS).read([Excerpt(text, "tea.rst")])
+    read = UnitReader(WORDS).read(Excerpt(text, "tea.rst"))
     assert read.path(text.index("Drink")) == ("Tea", "Rum")
+
+
+CONTRACT = "ARTICLE I\nSECRETS\n\nEach party keeps secrets.\n\nARTICLE II\nTHE END\n\nNotice is in writing.\n\nARTICLE III\nLAW\n\nOhio.\n"
+PAGE = "<h2>Secrets</h2><p>Each party keeps secrets.</p><h2>The end</h2><p>Notice is in writing.</p><h2>Law</h2><p>Ohio.</p>"
+
+
+@pytest.mark.parametrize(("text", "markup", "budget"), [(CONTRACT, "markdown", 14), (PAGE, "html", 9)])
+def test_the_heading_of_a_passage_is_that_of_its_place_and_is_there_once(text, markup, budget):
+    (chunk,) = RecursiveChunker(max_tokens=300, markup=markup).chunk(text)
+    hits = [Hit(chunk, "terms", 1.0)]
+    own, first = (PassageCutter().cut(question, hits, budget)[0] for question in ("Is notice in writing?", "Secrets?"))
+    assert own.heading.casefold().endswith("the end")
+    assert own.prompt_text.casefold().count("the end") == 1
+    assert "Each party" not in own.prompt_text
+    assert first.heading.casefold().endswith("secrets")
+    assert first.prompt_text.casefold().count("secrets") == 2  # of the heading, and of the sentence below it

@@ -1,8 +1,7 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import Chunk, ConfigurationError, RecursiveChunker, SlidingWindowChunker, Span
+from advchunk import Chunk, RecursiveChunker, SlidingWindowChunker, Span
 from advchunk.records import write_metadata
 from advchunk.retrieval import Hit, assemble_passages
 from advchunk.text.counters import WORDS
@@ -127,11 +126,3 @@ def test_chunks_without_a_place_are_passages_of_their_own():
         Chunk("", (), 0, context="Head"),
     ]
     assert [passage.text for passage in assemble_passages(hits(*lost), 10, WORDS)] == ["One two.", "Three four."]
-
-
-@pytest.mark.parametrize(
-    ("options", "rule"), [({"budget": 0}, "budget must be >= 1"), ({"order": "x"}, "order must be")]
-)
-def test_bad_options_are_refused(options, rule):
-    with pytest.raises(ConfigurationError, match=rule):
-        assemble_passages([], **{"budget": 5, "counter": WORDS, **options})

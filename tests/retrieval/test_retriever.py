@@ -9,7 +9,6 @@ import pytest
 from advchunk import (
     Chunk,
     ConfigurationError,
-    HierarchicalChunker,
     RecursiveChunker,
     Span,
     UniversalSemanticChunker,
@@ -106,14 +105,6 @@ def test_saved_and_loaded(mode, tmp_path):
     assert loaded.search("coffee", 1)[0].document == "new.txt"
 
 
-def test_chunks_of_several_levels_are_saved_and_loaded(tmp_path):
-    tree = HierarchicalChunker().chunk("# Tea\n\nBoil water. Add tea.\n\n# Milk\n\nWarm it. Pour it slowly.")
-    retriever = Retriever({"tea.md": tree})
-    retriever.save(tmp_path / "index")
-    loaded = Retriever.load(tmp_path / "index")
-    assert loaded.passages("warm milk", 20) == retriever.passages("warm milk", 20)
-
-
 def test_an_index_of_another_embedder_or_damaged_is_refused(tmp_path):
     class Other:
         model_name = "other"
@@ -144,16 +135,6 @@ def test_metadata_that_json_would_change_is_refused_and_the_file_stays(value, tm
         retriever.save(tmp_path / "index")
     assert Retriever.load(tmp_path / "index").documents == ["a"]
     assert [item.name for item in tmp_path.iterdir()] == ["index"]
-
-
-@pytest.mark.parametrize("name", [("a", 1), 7, None])
-def test_names_of_documents_are_strings(name):
-    with pytest.raises(ConfigurationError, match="names of documents must be strings"):
-        Retriever().add(name, RecursiveChunker().chunk("Tea."))
-
-
-def test_more_chunks_than_there_are_cost_nothing():
-    assert len(Retriever(chunks()).search("tea", 10**12)) <= 20
 
 
 def test_adding_and_removing_take_linear_time():
@@ -242,16 +223,6 @@ def test_a_model_of_a_framework_embeds_queries_by_its_own_method():
     assert retriever.search("Anything", 1)[0].document == "ships.txt"
 
 
-def test_a_code_in_few_chunks_is_found_first():
-    texts = {f"{i}.txt": f"Pump {i} runs. It is oiled. Error E{i:04} means a leak. It is rare." for i in range(40)}
-    texts["0.txt"] += " Call us at E0007 too."
-    chunker = RecursiveChunker(max_tokens=12)
-    retriever = Retriever({name: chunker.chunk(text) for name, text in texts.items()})
-    first, second = retriever.search("What does E0007 mean?", 2)
-    assert "E0007" in first.chunk.text
-    assert "E0007" in second.chunk.text
-
-
 def test_as_many_chunks_as_are_asked_for():
     text = "Tea and rum. " * 400
     retriever = Retriever({"a": RecursiveChunker(max_tokens=4).chunk(text)}, mode="lexical", neighbors=False)
@@ -265,15 +236,6 @@ def test_chunks_without_tokens_are_counted():
         hit.chunk.text for hit in expected.search("hot tea")
     ]
     assert all(hit.chunk.tokens for hit in counted.search("hot tea"))
-
-
-def test_texts_fill_the_gaps_between_chunks():
-    text = "Tea is hot. Rum is cold."
-    stripped = [Chunk("Tea is hot", (Span(0, 10),), 3), Chunk("Rum is cold", (Span(12, 23),), 3)]
-    apart = Retriever({"a": stripped}, texts={"a": text}).passages("tea rum", 20, whole_chunks=True)
-    assert {passage.text for passage in apart} == {"Tea is hot", "Rum is cold"}
-    (passage,) = Retriever({"a": stripped}).passages("tea rum", 20, whole_chunks=True)
-    assert passage.spans == (Span(0, 10), Span(12, 23))
 
 
 def test_vectors_of_chunks_are_kept_and_the_others_embedded():
@@ -316,18 +278,3 @@ def test_a_text_that_is_not_that_of_the_chunks_is_refused():
     ):
         retriever.add("tea.txt", chunks()["law.txt"], text=TEXTS["tea.txt"])
     assert retriever.search("hot tea", 1)[0].document == "tea.txt"
-
-
-@pytest.mark.parametrize(
-    ("options", "rule"),
-    [({"mode": "words"}, "mode must be one of"), ({"lexical_weight": -1}, "lexical_weight must be finite and >= 0")],
-)
-def test_bad_options_are_refused(options, rule):
-    with pytest.raises(ConfigurationError, match=rule):
-        Retriever(chunks(), **options)
-    with pytest.raises(ConfigurationError, match="chunks must be a mapping"):
-        Retriever([])
-    with pytest.raises(ConfigurationError, match="k must be a whole number >= 1"):
-        Retriever(chunks()).search("tea", 0)
-    with pytest.raises(ConfigurationError, match="query must be a string"):
-        Retriever(chunks()).search(None)

@@ -67,14 +67,6 @@ def test_indices_are_distinct_ascending_and_in_range_even_if_words_share_them(te
         assert min(values, default=1) > 0
 
 
-def test_words_that_share_an_index_count_as_one_word():
-    texts = ["tea rum", "tea", "boat"]
-    words = SparseWords(2, dimensions=1)
-    words.add(texts)
-    assert words.embed(["tea rum"]) == words.embed(["rum tea"])
-    assert words._frequencies == Counter({0: 3})
-
-
 def test_about_as_many_words_share_an_index_as_is_said():
     count, dimensions = 10_000, 1_000_000
     words = SparseWords(1, dimensions=dimensions)
@@ -136,13 +128,6 @@ def test_texts_without_words(texts):
         SparseWords.of(texts)
 
 
-def test_without_texts_no_word_can_be_weighted():
-    with pytest.raises(
-        ConfigurationError, match="texts must be added first, or the store weight terms: rarity='store'"
-    ):
-        SparseWords(40).embed_query("tea")
-
-
 def test_other_texts_cannot_be_removed_and_nothing_changes():
     words = SparseWords.of(TEXTS)
     before = Counter(words._frequencies)
@@ -150,29 +135,6 @@ def test_other_texts_cannot_be_removed_and_nothing_changes():
         with pytest.raises(ConfigurationError, match="texts must be among those that were added"):
             words.remove(others)
     assert (words._frequencies, len(words)) == (before, 3)
-
-
-@pytest.mark.parametrize(
-    ("params", "rule"),
-    [
-        ({"mean": 0}, "mean must be a number of terms > 0, got 0"),
-        ({"mean": float("nan")}, "mean must be a number of terms > 0, got nan"),
-        ({"mean": "40"}, "mean must be a number of terms > 0, got '40'"),
-        ({"mean": True}, "mean must be a number of terms > 0, got True"),
-        ({"rarity": "qdrant"}, r"rarity must be one of \('texts', 'store'\), got 'qdrant'"),
-        ({"dimensions": 0}, r"dimensions must be a whole number from 1 to 2\^32, got 0"),
-        ({"dimensions": 2**32 + 1}, r"dimensions must be a whole number from 1 to 2\^32"),
-    ],
-)
-def test_parameters_out_of_range(params, rule):
-    with pytest.raises(ConfigurationError, match=rule):
-        SparseWords(**{"mean": 40, **params})
-
-
-def test_a_text_alone_is_no_collection():
-    for use in (SparseWords.of, SparseWords(40).add, SparseWords(40).embed):
-        with pytest.raises(ConfigurationError, match="texts must be a collection of texts, got 'tea'"):
-            use("tea")
 
 
 def test_what_is_saved_comes_back(tmp_path):

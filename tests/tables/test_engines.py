@@ -31,11 +31,8 @@ def ray():
 
 
 def one_process(**params):
-    return [
-        chunk.id
-        for chunks in RecursiveChunker(**params).chunk_many(map(Document, TEXTS, TABLE["id"].to_pylist()))
-        for chunk in chunks
-    ]
+    results = RecursiveChunker(**params).chunk_many(map(Document, TEXTS, TABLE["id"].to_pylist()))
+    return [chunk.id for chunks in results for chunk in chunks]
 
 
 @pytest.mark.filterwarnings("ignore")  # Ray's own

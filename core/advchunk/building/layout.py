@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from advchunk import registry
 from advchunk.building.sizes import CODE, VERBATIM, WITHIN_SENTENCE, Levels, Limits, RunSizes
 from advchunk.records import (
     Block,
@@ -491,6 +492,12 @@ class Headings:
         """Return the headings that a character is under, innermost last; a heading is under itself."""
         return self._paths[bisect_right(self._starts, max(offset, self._lead))]
 
+    def inside(self, span: Span) -> list[tuple[int, tuple[str, ...]]]:
+        """Return the offset of each heading that starts in a span, but after its beginning, with the headings there."""
+        first = bisect_right(self._starts, max(span.start, self._lead))
+        last = bisect_left(self._starts, span.end)
+        return list(zip(self._starts[first:last], self._paths[first + 1 : last + 1], strict=True))
+
     def above(self, offset: int) -> tuple[str, ...]:
         """Return the headings that a text starting at a character is under, without the one it starts with."""
         offset = max(offset, self._lead)
@@ -529,6 +536,7 @@ class Locator:
                 self._starts.append(block.span.start)
                 self._ends.append(block.span.end)
         self._headings = Headings(document.text, blocks, document.above) if may_have_headings else None
+        self._plain = _plain_headings(document) if may_have_headings else frozenset()
         self._document, self._feeds = document, list[int]()  # where pages begin within a block
         if "\f" in document.text and any(len(block.places) > 1 for block in self._placed):
             self._feeds = [match.end() for match in _FORM_FEED.finditer(document.text)]
@@ -555,6 +563,7 @@ class Locator:
             common = paths[0] if len(paths) == 1 else commonprefix(paths)  # noqa: RUF071 - it also works on tuples
             path = section_path(self._document, common)
             metadata |= {"section": path[-1], "title_path": " > ".join(path)} if path else {}
+            metadata |= self._inner_headings(spans[0]) if len(spans) == 1 else {}
         if (starts := self._line_starts) and spans:
             text, first, last = self._document.text, spans[0], spans[-1]
             start = min(first.end - len(text[slice(*first)].lstrip()), first.end - 1)
@@ -582,6 +591,49 @@ class Locator:
         inside = ((next_non_space(self._document.text, max(a, start)), min(b, end)) for a, b in spans)
         pages = ((bisect_right(feeds, a) - first, bisect_left(feeds, b) - first) for a, b in inside if a < b)
         return chain.from_iterable(block.places[i : max(i, j) + 1] for i, j in pages)
+
+    def _inner_headings(self, span: Span) -> dict[str, str]:
+        """Return the headings inside a chunk that its text alone does not show, as those of Markdown do."""
+        inside = self._headings.inside(span) if self._headings and self._plain else []
+        lines = [f"{start - span.start} {' > '.join(path)}" for start, path in inside if start in self._plain]
+        return {"headings": "\n".join(lines)} if lines else {}
+
+
+def _plain_headings(document: Document) -> frozenset[int]:
+    """Return the starts of the headings of which a part of the text does not show that they are headings."""
+    row = registry.find("reader", document.markup)
+    if document.markup == "code" or (row and hasattr(row.load(), "blocks")):
+        return frozenset()
+    kinds = ("heading", "paragraph") if not document.markup or document.outline else ("heading",)
+    blocks = [block for block in document.blocks or () if block.kind in kinds]
+    starts = (block.span.start for block in blocks if block.kind == "heading" or block.title is not None)
+    return frozenset(start for start in starts if document.text[start] != "#")
+
+
+def with_stated_headings(document: Document, headings: Iterable[tuple[int, tuple[str, ...]]]) -> Document:
+    r"""Return the text of a chunk with a block for each heading in it, by their offsets, with the headings there.
+
+    >>> text = "Tea\n\nBoil it. Milk. Pour it."
+    >>> blocks = (Block("paragraph", Span(0, 3)), Block("paragraph", Span(5, 28)))
+    >>> for block in with_stated_headings(Document(text, blocks=blocks), [(0, ("Tea",)), (14, ("Tea", "Milk"))]).blocks:
+    ...     print(block.kind, block.level, block.title, repr(text[slice(*block.span)]))
+    heading 1 Tea 'Tea'
+    paragraph 0 None 'Boil it. '
+    paragraph 2 Milk 'Milk. Pour it.'
+    """
+    blocks = list(document.blocks or ())
+    for offset, path in headings:
+        place = next((i for i, block in enumerate(blocks) if block.span.start <= offset < block.span.end), None)
+        if place is None or blocks[place].kind not in ("paragraph", "heading", "item", "quote"):
+            continue
+        block, own = blocks[place], r"\s+".join(map(re.escape, path[-1].split()))
+        line = re.compile(rf"{own}[ \t]*(?=[\r\n]|\Z)").match(document.text, offset, block.span.end)
+        end = line.end() if line else block.span.end
+        parts = [replace(block, span=Span(block.span.start, offset))] if block.span.start < offset else []
+        parts.append(Block("heading" if line else "paragraph", Span(offset, end), len(path), path[-1]))
+        parts += [replace(block, span=Span(end, block.span.end))] if document.text[end : block.span.end].strip() else []
+        blocks[place : place + 1] = parts
+    return replace(document, blocks=tuple(blocks))
 
 
 def _on_pages(places: Iterable[Place]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from advchunk.readers.files import read_record
 from advchunk.readers.sources import FileSource, Inventory, find_files, read_sources
 from advchunk.readers.writing import Content, check_content
 from advchunk.records import Chunk, Document, Ints
+
+Paths: TypeAlias = str | Path | Iterable[str | Path]
 
 _MOST_RECENT = 2**16  # names that are kept as they come
 _log = logging.getLogger("advchunk")
@@ -334,14 +336,14 @@ class ChunkedFiles:
 
 
 def chunk_files(
-    paths: str | Path | Iterable[str | Path],
+    paths: Paths,
     chunker: Chunker | None = None,
     *,
     encoding: str | None = None,
     content: Content = "all",
     hidden: bool = False,
     metadata_key: str = "",
-    exclude: str | Path | Iterable[str | Path] = (),
+    exclude: Paths = (),
     done: Iterable[str] = (),
     on_error: OnErrors = "collect",
     progress: Progress = None,

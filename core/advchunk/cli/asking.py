@@ -12,13 +12,18 @@ from typing import Any, get_args
 
 import click
 
-from advchunk.cli.common import exit_on_termination, report_errors
 from advchunk.cli.files import open_output
 from advchunk.cli.indexing import METHOD, make_reader, read_files
-from advchunk.cli.options import ChunkerCommand, budget_option, chunker_options, method_option
+from advchunk.cli.options import (
+    ChunkerCommand,
+    budget_option,
+    chunker_options,
+    exit_on_termination,
+    method_option,
+    report_errors,
+)
 from advchunk.errors import require
 from advchunk.readers import formats
-from advchunk.readers.writing import Content
 from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.index_file import is_index
 from advchunk.retrieval.library import Library
@@ -61,8 +66,8 @@ _to_json = partial(json.dumps, ensure_ascii=False)
 @chunker_options(context=True)
 def ask_command(
     files: tuple[str, ...], question: str, budget: int, form: str, order: PassageOrder, min_tokens: int,
-    max_passages: int | None, whole_chunks: bool, mode: SearchMode | None, index: str | None, color: bool | None, method: str,  # noqa: E501
-    pairs: tuple[str, ...], fallback: str | None, experimental: bool, encoding: str | None, content: Content, hidden: bool, **options: Any,  # noqa: E501
+    max_passages: int | None, whole_chunks: bool, mode: SearchMode | None, index: str | None, color: bool | None,
+    method: str, **options: Any,
 ) -> None:  # fmt: skip
     """Print the passages of files that answer a question.
 
@@ -83,9 +88,7 @@ def ask_command(
         _check_arguments(files, question, index)
         rule = "--whole-chunks must be used without --min-tokens and --max-passages"
         require(not (whole_chunks and (min_tokens or max_passages)), rule, min_tokens or max_passages)
-    reader, resources = make_reader(
-        method, pairs, fallback, experimental, (encoding, content, hidden), options, mode != "lexical"
-    )
+    reader, resources = make_reader(method, options, embeds=mode != "lexical")
     resources["cutter"] = PassageCutter(min_tokens=min_tokens, max_passages=max_passages)
     language = options.get("language")
     with report_errors(), exit_on_termination():
@@ -111,9 +114,8 @@ def ask_command(
 
 def _check_arguments(files: Sequence[str], question: str, index: str | None) -> None:
     """Raise `ConfigurationError` if the question, which is the last argument, or the files are missing."""
-    is_file = (
-        len(os.fsencode(question)) < 256 and Path(question).exists() and (not files or formats.is_supported(question))
-    )
+    may_be_file = len(os.fsencode(question)) < 256 and (not files or formats.is_supported(question))
+    is_file = may_be_file and Path(question).exists()
     require(not is_file, "the last argument must be the question, after the files", question)
     require(bool(split_words(question)), "the question must have a word", question)
     if not files:
@@ -122,9 +124,7 @@ def _check_arguments(files: Sequence[str], question: str, index: str | None) -> 
 
 
 def _word_filter(question: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a word is one of the question, or another form of it: half of their pieces
-    are equal.
-    """
+    """Return a function that says if a word is of the question, or has half the pieces of one."""
     asked = [own for own in map(word_terms, query_words(question)) if own.stem]
 
     def is_asked(word: str) -> bool:
@@ -137,17 +137,17 @@ def _word_filter(question: str) -> Callable[[str], bool]:
 
 
 def _highlight(text: str, is_asked: Callable[[str], bool]) -> str:
-    words = [word for word in {*split_words(text)} if is_asked(word)]
-    # A pair of characters of a script without spaces is a word wherever it stands.
-    edges = {word: ("", "") if split_words(word * 2) != [word * 2] else (r"(?<!\w)", r"(?!\w)") for word in words}
-    forms = [before + re.escape(word).replace("'", "['’]") + after for word, (before, after) in edges.items()]
+    forms = list[str]()
+    for word in filter(is_asked, {*split_words(text)}):
+        form = re.escape(word).replace("'", "['’]")
+        # A pair of characters of a script without spaces is a word wherever it stands.
+        forms.append(form if split_words(word * 2) != [word * 2] else rf"(?<!\w){form}(?!\w)")
     if not forms:
         return text
     matches = re.finditer(f"(?=({'|'.join(sorted(forms, key=len, reverse=True))}))", text)
     colored = {i for match in matches for i in range(*match.span(1))}
-    runs = groupby(range(len(text)), colored.__contains__)
-    parts = [(is_colored, "".join(text[i] for i in places)) for is_colored, places in runs]
-    return "".join(click.style(part, fg="red", bold=True) if is_colored else part for is_colored, part in parts)
+    runs = ((is_in, "".join(text[i] for i in own)) for is_in, own in groupby(range(len(text)), colored.__contains__))
+    return "".join(click.style(part, fg="red", bold=True) if is_in else part for is_in, part in runs)
 
 
 def _format_text(passages: Sequence[Passage], is_asked: Callable[[str], bool], budget: int) -> str:
@@ -165,14 +165,9 @@ def _format_text(passages: Sequence[Passage], is_asked: Callable[[str], bool], b
 
 
 def _format_markdown(passages: Sequence[Passage], *_: object) -> str:
-    def escape(text: str) -> str:
-        return re.sub(r"[\\`*<\[\]]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)
-
-    parts = [
-        f"**{rank}. {escape(passage.citation)}**\n\n{passage.prompt_text.strip()}\n"
-        for rank, passage in enumerate(passages, 1)
-    ]
-    return "\n".join(parts)
+    heads = [re.sub(r"[\\`*<\[\]]|(?<!\w)_|_(?!\w)", r"\\\g<0>", passage.citation) for passage in passages]
+    rows = enumerate(zip(heads, passages, strict=True), 1)
+    return "\n".join(f"**{rank}. {head}**\n\n{passage.prompt_text.strip()}\n" for rank, (head, passage) in rows)
 
 
 def _record(passage: Passage) -> dict[str, Any]:

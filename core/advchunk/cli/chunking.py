@@ -4,22 +4,29 @@ import json
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import fields
 from functools import partial
-from typing import IO, Any
+from typing import Any
 
 import click
 
 from advchunk.chunkers.catalog import default_name
 from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.chunkers.sources import NameSet, SourceChunker, SourceRun, document_name, enriching, keep_all
-from advchunk.cli.common import reason_of, report_errors
 from advchunk.cli.files import list_inputs, open_output, open_resumable, read_input, report_inventory
-from advchunk.cli.options import ChunkerCommand, chunker_options, estimate_option, method_option, print_estimate, set_up
+from advchunk.cli.options import (
+    ChunkerCommand,
+    chunker_options,
+    estimate_option,
+    method_option,
+    print_estimate,
+    reason_of,
+    report_errors,
+    set_up,
+)
 from advchunk.errors import require
 from advchunk.readers.sources import FileSource, Inventory, is_jsonl
-from advchunk.readers.writing import Content
 from advchunk.records import Chunk, Document
 
 _to_json = partial(json.dumps, ensure_ascii=False)
@@ -43,9 +50,8 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 @click.option("--resume", is_flag=True, help="Keep the output of an interrupted run, and continue it when run again.")
 @click.option("--quiet", is_flag=True, help="Hide the progress bar.")
 def chunk_command(
-    files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None,
-    estimate: bool, explain: bool, experimental: bool, workers: int, jsonl: bool, resume: bool, quiet: bool,
-    encoding: str | None, content: Content, hidden: bool, **options: Any,
+    files: tuple[str, ...], method: str, form: str, out: str, estimate: bool, explain: bool, workers: int, jsonl: bool,
+    resume: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF, source code and text files.
 
@@ -73,87 +79,65 @@ def chunk_command(
     """
     with report_errors():
         require(not resume or (form == "jsonl" and out != "-"), "--resume needs --format jsonl and --out", out)
-    pairs = (*pairs, *(["add_scores=true"] if explain else []))
-    chunker, enricher, params = set_up(method, pairs, fallback, experimental, {**options, "estimate": estimate})
+    options["pairs"] += ("add_scores=true",) * explain
+    chunker, enricher, reading = set_up(method, {**options, "estimate": estimate})
     with report_errors():
         rule = f"--workers must be 1 for {chunker.algorithm}, which chunks all documents together"
         require(workers == 1 or not chunker.is_corpus_level, rule, workers)
-    read = partial(read_input, by_name="markup" not in params, encoding=encoding, content=content, hidden=hidden)
     convert = enriching(enricher, chunker, _FORMATS[form]) if enricher else _FORMATS[form]
-    process, inventory = SourceChunker(chunker, keep_all if estimate else convert, read), Inventory()
+    process = SourceChunker(chunker, keep_all if estimate else convert, partial(read_input, **reading))
+    inventory = Inventory()
     names = list_inputs(files, inventory, out)
+    run = SourceRun(process, names, inventory, jsonl or None, workers=workers)
+    done, failed = set[int](), list[str]()
     if estimate and enricher:
-        run = _Run(SourceRun(process, names, inventory, jsonl or None, workers=workers), set(), quiet=quiet)
-        print_estimate(enricher.estimate(run.texts()))
-        click.get_current_context().exit(1 if run.failed or not names else 0)
-    settings = [part.fingerprint() for part in (chunker, enricher) if part]
-    with open_resumable(out, *settings) if resume else _open(out) as (file, done):
-        # A bar would mix with chunks printed to a terminal.
-        run = _Run(
-            SourceRun(process, names, inventory, jsonl or None, workers=workers), done, quiet=quiet or file.isatty()
-        )
-        for text in _FRAMES[form](run.texts()):
-            click.echo(text, file, nl=False)
-    report_inventory(inventory)
-    click.get_current_context().exit(1 if run.failed or not names else 0)
+        print_estimate(enricher.estimate(_texts(run, done, failed, quiet=quiet)))
+    else:
+        settings = [part.fingerprint() for part in (chunker, enricher) if part]
+        with open_resumable(out, done, *settings) if resume else open_output(out) as file:
+            hide = quiet or file.isatty()  # a bar would mix with chunks in a terminal
+            for text in _FRAMES[form](_texts(run, done, failed, quiet=hide)):
+                click.echo(text, file, nl=False)
+        report_inventory(inventory)
+    click.get_current_context().exit(1 if failed or not names else 0)
 
 
-@contextmanager
-def _open(out: str) -> Iterator[tuple[IO[str], set[int]]]:
-    with open_output(out) as file:
-        yield file, set()
+def _texts(run: SourceRun, done: set[int], failed: list[str], *, quiet: bool) -> Iterator[Any]:
+    """Yield the output of each document without its name in ``done``, a set of hashes; report and list failures."""
+    from tqdm import tqdm
 
+    of_lines = any(is_jsonl(name) if run.of_lines is None else run.of_lines for name in run.files)
+    unit, total = ("doc", None) if of_lines else ("file", len(run.files))
+    hide = quiet or total == 1
+    bar, seen = tqdm(total=total, unit=unit, disable=True if hide else None), NameSet()  # None: but on a terminal
 
-class _Run:
-    """A run without the documents that are done, whose failures are reported as they come, and its inventory at the
-    end.
-
-    Parameters
-    ----------
-    done : hashes of the names of documents whose chunks are already written.
-    quiet : hide the progress bar.
-    """
-
-    def __init__(self, run: SourceRun, done: set[int], *, quiet: bool) -> None:
-        from tqdm import tqdm
-
-        self.failed = False
-        self._run, self._done, self._seen = run, done, NameSet()
-        run.skip = self._skip if done else run.skip
-        of_lines = any(is_jsonl(name) if run.of_lines is None else run.of_lines for name in run.files)
-        unit, total = ("doc", None) if of_lines else ("file", len(run.files))
-        hide = quiet or total == 1
-        self._bar = tqdm(total=total, unit=unit, disable=True if hide else None)  # None hides it but on a terminal
-
-    def texts(self) -> Iterator[Any]:
-        with self._bar, closing(self._run.results()) as results:
-            for _, _, result in results:
-                for failure in result.failures:
-                    self._report(failure.source, reason_of(failure.error))
-                for document, text in result.documents:
-                    if not self._is_done(document):
-                        yield text
-                self._bar.update()
-
-    def _skip(self, source: FileSource) -> bool:
-        name = document_name(source)
-        is_done = hash(name) in self._done and self._is_done(name)
-        self._bar.update(is_done)
-        return is_done
-
-    def _is_done(self, document: str) -> bool:
-        """Return True if a document was written by the run that this one continues, or has the name of another."""
-        if not self._seen.add(document):
-            self._report(document, "another document has the same name")
-            return True
-        is_done = hash(document) in self._done
-        self._done.discard(hash(document))
-        return is_done
-
-    def _report(self, name: str, reason: str) -> None:
-        self.failed = True
-        self._bar.clear()
+    def report(name: str, reason: str) -> None:
+        failed.append(name)
+        bar.clear()
         click.echo(f"advchunk: {name}: {reason}", err=True)
+
+    def is_done(document: str) -> bool:
+        """Return True if a document was written by the run that this one continues, or has the name of another."""
+        if not seen.add(document):
+            report(document, "another document has the same name")
+            return True
+        was_done = hash(document) in done
+        done.discard(hash(document))
+        return was_done
+
+    def skip(source: FileSource) -> bool:
+        name = document_name(source)
+        is_skipped = hash(name) in done and is_done(name)
+        bar.update(is_skipped)
+        return is_skipped
+
+    run.skip = skip if done else run.skip
+    with bar, closing(run.results()) as results:
+        for _, _, result in results:
+            for failure in result.failures:
+                report(failure.source, reason_of(failure.error))
+            yield from (text for document, text in result.documents if not is_done(document))
+            bar.update()
 
 
 def _format_jsonl(document: Document, chunks: list[Chunk], _: float) -> str:
@@ -176,10 +160,6 @@ def _record(c: Chunk) -> dict[str, Any]:
     return {f.name: getattr(c, f.name) for f in fields(c) if f.name not in ("vector", "rows", "row_spans", "row_texts")}
 
 
-def _format_text(document: Document, chunks: list[Chunk], seconds: float) -> str:
-    return "\n".join([*map(_format_chunk, chunks), _format_summary(document, chunks, seconds), "", ""])
-
-
 def _format_chunk(c: Chunk) -> str:
     """Format a chunk for reading: a line of facts, then its context and its indented passages, which have a color."""
     facts = [
@@ -191,8 +171,9 @@ def _format_chunk(c: Chunk) -> str:
         *([f"in [{c.parent}]"] if c.parent is not None else []),
     ]
     context = [click.style(textwrap.indent(c.context, "  > "), dim=True)] if c.context else []
-    color = _BACKGROUNDS[c.index % len(_BACKGROUNDS)]
-    passages = [textwrap.indent(_color_lines(passage.strip("\r\n"), color), "    ") for passage in c.passages]
+    paint = partial(click.style, fg=_BLACK, bg=_BACKGROUNDS[c.index % len(_BACKGROUNDS)])
+    colored = [re.sub(r"\S[^\r\n]*", lambda line: paint(line[0]), passage.strip("\r\n")) for passage in c.passages]
+    passages = [textwrap.indent(passage, "    ") for passage in colored]
     body = click.style("\n    [...]\n", dim=True).join(passages)
     reason = c.metadata.get("cut")
     score = f" {c.metadata['cut_score']}" if "cut_score" in c.metadata else ""
@@ -200,15 +181,12 @@ def _format_chunk(c: Chunk) -> str:
     return "\n".join(["  ".join(facts), *context, body, *cut, ""])
 
 
-def _color_lines(text: str, background: int) -> str:
-    return re.sub(r"\S[^\r\n]*", lambda line: click.style(line[0], fg=_BLACK, bg=background), text)
-
-
-def _format_summary(document: Document, chunks: list[Chunk], seconds: float) -> str:
+def _format_text(document: Document, chunks: list[Chunk], seconds: float) -> str:
     tokens = [c.tokens for c in chunks]
     sizes = f", tokens min {min(tokens)} mean {sum(tokens) / len(tokens):.0f} max {max(tokens)}" if tokens else ""
     counts = f"{len(chunks)} chunk{'s' * (len(chunks) != 1)}, {len(document.text)} characters"
-    return click.style(f"{document.id}: {counts}{sizes}, {seconds:.2f} s", bold=True)
+    summary = click.style(f"{document.id}: {counts}{sizes}, {seconds:.2f} s", bold=True)
+    return "\n".join([*map(_format_chunk, chunks), summary, "", ""])
 
 
 _FORMATS: dict[str, Callable[[Document, list[Chunk], float], str]] = {

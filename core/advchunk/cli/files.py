@@ -15,7 +15,7 @@ import click
 
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.sources import read_source
-from advchunk.cli.common import exit_on_termination
+from advchunk.cli.options import exit_on_termination
 from advchunk.models.atomic import open_atomic
 from advchunk.readers import formats
 from advchunk.readers.encodings import decode
@@ -35,10 +35,8 @@ def list_inputs(files: Sequence[str], inventory: Inventory, out: str = "-", inde
     written = {Path(path).resolve(): path for path in (out, index) if path != "-"}
     indexes = [name for name in files if Path(name).resolve() not in written and is_index(Path(name))]
     if indexes:
-        msg = (
-            f"{indexes[0]} is an index, not a document: search it by advchunk ask --index {shlex.quote(indexes[0])} "
-            "QUESTION"
-        )
+        by = f"advchunk ask --index {shlex.quote(indexes[0])} QUESTION"
+        msg = f"{indexes[0]} is an index, not a document: search it by {by}"
         raise click.UsageError(msg)
     names = list(find_files(files or ["-"], inventory, written))
     same = [name for name in names if name != "-" and Path(name).resolve() in written]
@@ -60,21 +58,15 @@ def report_inventory(inventory: Inventory) -> None:
 
 
 def read_input(
-    chunker: Chunker,
-    source: FileSource,
-    *,
-    by_name: bool,
-    encoding: str | None,
-    content: Content = "all",
+    chunker: Chunker, source: FileSource, *, by_name: bool, encoding: str | None = None, content: Content = "all",
     hidden: bool = False,
-) -> list[Document]:
+) -> list[Document]:  # fmt: skip
     """Return the documents of a source (`chunkers.sources.read_source`), or of standard input."""
     if source.name != "-" or source.is_line or source.data is None:
         return read_source(chunker, source, by_name=by_name, encoding=encoding, content=content, hidden=hidden)
     if formats.is_binary(chunker.markup):
-        return [
-            read_bytes(source.data, chunker.markup, id="stdin", options={**chunker.reader_options, "hidden": hidden})
-        ]
+        options = {**chunker.reader_options, "hidden": hidden}
+        return [read_bytes(source.data, chunker.markup, id="stdin", options=options)]
     decoded = decode(source.data, "standard input", encoding)
     document = Document(decoded.text, "stdin", metadata=decoded.about)
     is_main = content == "main" and chunker.reads_all_formats()
@@ -104,15 +96,11 @@ def open_output(path: str) -> Iterator[IO[str]]:
 
 
 @contextmanager
-def open_resumable(path: str, *settings: str) -> Iterator[tuple[IO[str], set[int]]]:
+def open_resumable(path: str, done: set[int], *settings: str) -> Iterator[IO[str]]:
     """Open a file of JSON lines to continue it where an earlier call was interrupted.
 
     Until it is complete its name is ``path``, a digest of the ``settings`` and ".partial". The last document in it may
-    be cut off, and is written again.
-
-    Returns
-    -------
-    The file, and the hashes of the names of the documents that are in it.
+    be cut off, and is written again; the hashes of the names of the others are added to ``done``.
     """
     target = Path(path).resolve()
     if target.is_dir():
@@ -125,12 +113,12 @@ def open_resumable(path: str, *settings: str) -> Iterator[tuple[IO[str], set[int
         msg = f"{others[0]} was begun with other settings: continue with those, or delete it"
         raise click.UsageError(msg)
     try:
-        done = _drop_last_document(partial) if partial.exists() else set[int]()
+        done.update(_drop_last_document(partial) if partial.exists() else ())
         with (
             exit_on_termination(),
             partial.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file,
         ):
-            yield file, done
+            yield file
         partial.replace(target)
     except OSError as error:
         msg = f"{path}: {error.strerror or error}"
@@ -138,9 +126,7 @@ def open_resumable(path: str, *settings: str) -> Iterator[tuple[IO[str], set[int
 
 
 def _drop_last_document(path: Path) -> set[int]:
-    """Remove the last document of a file of chunks, a message with its attachments, and return the hashes of the names
-    of the others.
-    """
+    """Remove the last document of a file of chunks, with its attachments; return the hashes of the others' names."""
     done, last, parts, start, at = set[int](), "", set[int](), 0, 0
     with path.open("r+b") as file:
         for line in file:

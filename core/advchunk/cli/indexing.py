@@ -10,13 +10,23 @@ from typing import Any, get_args
 import click
 
 from advchunk import __version__
-from advchunk.cli.common import exit_on_termination, reason_of, report_errors
 from advchunk.cli.files import list_inputs, read_input, report_inventory
-from advchunk.cli.options import ChunkerCommand, chunker_options, estimate_option, method_option, print_estimate, set_up
+from advchunk.cli.options import (
+    ChunkerCommand,
+    chunker_options,
+    estimate_option,
+    exit_on_termination,
+    method_option,
+    print_estimate,
+    reason_of,
+    report_errors,
+    set_up,
+)
 from advchunk.engine.runner import Failure
+from advchunk.errors import require
 from advchunk.readers.sources import Inventory
-from advchunk.readers.writing import Content
 from advchunk.records import Chunk, Document
+from advchunk.retrieval.index_file import IndexFile
 from advchunk.retrieval.library import FileReader, Library
 from advchunk.retrieval.retriever import Retriever
 from advchunk.retrieval.search import SearchMode
@@ -28,7 +38,7 @@ _MAX_TOKENS = 100  # of a chunk of this method
 
 @click.command("index", cls=ChunkerCommand)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--into", metavar="PATH", required=True, help="The file of the index, which is made if it is absent.")
+@click.option("--into", metavar="PATH", help="The file of the index, which is made if it is absent.")
 @click.option(
     "--mode", type=click.Choice(get_args(SearchMode)),
     help="What a new index can be searched by: words (lexical), vectors (dense), or both, which is the default.",
@@ -37,9 +47,8 @@ _MAX_TOKENS = 100  # of a chunk of this method
 @estimate_option
 @chunker_options(context=True)
 def index_command(
-    files: tuple[str, ...], into: str, mode: SearchMode | None, method: str, estimate: bool, pairs: tuple[str, ...],
-    fallback: str | None, experimental: bool, encoding: str | None, content: Content, hidden: bool, **options: Any,
-) -> None:  # fmt: skip
+    files: tuple[str, ...], into: str | None, mode: SearchMode | None, method: str, estimate: bool, **options: Any
+) -> None:
     """Keep the chunks of files in an index, which 'advchunk ask --index' and StoredRetriever search.
 
     Reads files and folders as 'advchunk chunk' does. The next call reads only files whose size or time has changed, or
@@ -50,10 +59,15 @@ def index_command(
     with --llm, in a model's, which is asked once about each chunk; --estimate tells what this would cost for the files
     that would be read, and changes nothing.
 
-    The exit code is 1 if a file fails.
+    'advchunk index check PATH' reads all of an index, and prints what is damaged.
+
+    The exit code is 1 if a file fails, or if the index is damaged.
     """
-    embeds, options = mode != "lexical", {**options, "estimate": estimate}
-    reader, resources = make_reader(method, pairs, fallback, experimental, (encoding, content, hidden), options, embeds)
+    if into is None:
+        with report_errors(), exit_on_termination():
+            require(len(files) == 2 and files[0] == "check", "--into must name the file of the index", None)
+            click.get_current_context().exit(_check(Path(files[1])))
+    reader, resources = make_reader(method, {**options, "estimate": estimate}, embeds=mode != "lexical")
     with report_errors(), exit_on_termination():
         is_new = estimate and not Path(into).exists()
         library = Library(
@@ -67,15 +81,23 @@ def index_command(
     click.get_current_context().exit(failed)
 
 
-def make_reader(
-    method: str, pairs: Sequence[str], fallback: str | None, experimental: bool,
-    reading: tuple[str | None, Content, bool], options: dict[str, Any], embeds: bool,
-) -> tuple[FileReader, dict[str, Any]]:  # fmt: skip
+def _check(path: Path) -> bool:
+    """Print what is damaged in an index, and return whether anything is."""
+    require(path.is_file(), "an index to check must be a file", str(path))
+    with IndexFile(path).reading() as index:
+        damages = list(index.damages())
+        for name, reason in damages:
+            click.echo(f"advchunk: {name or path}: {reason}", err=True)
+        if not damages:
+            click.echo(f"{path}: {len(index)} chunks of {len(index.places.names)} documents are whole")
+    return bool(damages)
+
+
+def make_reader(method: str, options: dict[str, Any], *, embeds: bool) -> tuple[FileReader, dict[str, Any]]:
     """Return the reader of files that the options describe (`set_up`), and the models of a retriever."""
-    chunker, enricher, params = set_up(
-        method, pairs, fallback, experimental, options, defaults={METHOD: {"max_tokens": _MAX_TOKENS}}, embeds=embeds
-    )
-    reader = FileReader(chunker, "markup" not in params, *reading, enricher, read_input, _with_progress, __version__)
+    setup = set_up(method, options, defaults={METHOD: {"max_tokens": _MAX_TOKENS}}, embeds=embeds)
+    how: dict[str, Any] = {"read": read_input, "progress": _with_progress, "version": __version__}
+    reader = FileReader(setup.chunker, enricher=setup.enricher, **setup.reading, **how)
     return reader, {name: options.get(name) for name in ("embedder", "tokenizer")}
 
 
@@ -95,9 +117,7 @@ def read_files(library: Library, reader: FileReader, files: Sequence[str]) -> bo
 
 
 def _estimate(library: Library, reader: FileReader, files: Sequence[str], index: str) -> bool:
-    """Print what a model would be asked about the files that would be read, and what failed; return whether a file
-    failed.
-    """
+    """Print what a model would be asked about the files that would be read; return whether one of them failed."""
     inventory, failed = Inventory(), list[Failure]()
 
     def documents() -> Iterator[tuple[Document, list[Chunk]]]:

@@ -9,7 +9,7 @@ import click
 from advchunk.chunkers import catalog
 from advchunk.chunkers.docstrings import parameter_docs
 from advchunk.chunkers.params import ChunkerGroup
-from advchunk.cli.common import RESOURCE_OPTIONS, RESOURCE_PARAMS, format_option, report_errors
+from advchunk.cli.options import RESOURCE_OPTIONS, RESOURCE_PARAMS, format_option, report_errors
 
 _SECTION = re.compile(r"\n+(\w+)\n-{3,}\n")
 
@@ -48,7 +48,7 @@ def describe_command(name: str, form: str) -> None:
     click.secho("\nParameters", bold=True)
     for param, default in method["parameters"].items():
         click.echo(f"\n  {click.style(param, bold=True)} = {json.dumps(default)}")
-        click.echo(textwrap.fill(docs.get(param, ""), 100, initial_indent="    ", subsequent_indent="    "))
+        click.echo(textwrap.indent(textwrap.fill(docs.get(param, ""), 96), "    "))
     if method["presets"]:
         click.secho("\nPresets", bold=True)
     for preset, values in method["presets"].items():

@@ -1,7 +1,13 @@
-"""The options of a chunker, which several commands share, and what they describe."""
+"""The options of a chunker, which several commands share, what they describe, and how errors are reported."""
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 import click
@@ -11,8 +17,78 @@ from advchunk.chunkers import catalog
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.other_names import parameter_hint
 from advchunk.chunkers.params import Params, parameters
-from advchunk.cli.common import RESOURCE_OPTIONS, RESOURCE_PARAMS, parse_assignment, report_errors, split_method
-from advchunk.errors import ConfigurationError, require
+from advchunk.errors import ConfigurationError, MissingExtra, ModelUnavailable, require
+
+RESOURCE_OPTIONS = ("embedder", "tokenizer", "cache", "fallback", "lm", "llm")
+"""Resources with an option of their own."""
+RESOURCE_PARAMS = ("detector", "levels")
+"""Resources that ``-p`` sets by name, or by a list of names and sizes; the others need Python."""
+
+format_option = click.option(
+    "-f", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."  # noqa: E501
+)  # fmt: skip
+
+
+@contextmanager
+def report_errors() -> Iterator[None]:
+    """Report configuration errors as usage errors, and missing dependencies and files in one line."""
+    try:
+        yield
+    except ConfigurationError as error:
+        raise click.UsageError(str(error)) from error
+    except (MissingExtra, ModelUnavailable) as error:
+        raise click.ClickException(one_line(error)) from error
+    except OSError as error:
+        msg = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        raise click.ClickException(msg) from error
+
+
+@contextmanager
+def exit_on_termination() -> Iterator[None]:
+    """Exit at SIGTERM and SIGHUP as at an error, so that unfinished files are removed."""
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]  # nohup ignores SIGHUP
+    is_main = threading.current_thread() is threading.main_thread()  # which alone can set handlers
+    for number in numbers if is_main else ():
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        for number in numbers if is_main else ():
+            signal.signal(number, signal.SIG_DFL)
+
+
+def reason_of(error: Exception) -> str:
+    """Return the reason of a failure as one line, with the kind of an error that does not explain itself."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    kind = "" if isinstance(error, (OSError, ConfigurationError, MissingExtra)) else f"{type(error).__name__}: "
+    return kind + one_line(error)
+
+
+def one_line(error: Exception) -> str:
+    """Return an error message as one line."""
+    return " ".join(str(error).split())
+
+
+def split_method(text: str) -> tuple[str, list[str]]:
+    """Split NAME:K=V:K=V, a method with parameters, into its name and the assignments.
+
+    >>> split_method("mst-semantic:preset=published")
+    ('mst-semantic', ['preset=published'])
+    """
+    name, *pairs = text.split(":")
+    return name, pairs
+
+
+def parse_assignment(text: str, usage: str) -> tuple[str, Any]:
+    """Split NAME=VALUE, where VALUE is JSON or else a string; raise `ConfigurationError` with ``usage`` without "="."""
+    name, equals, value = text.partition("=")
+    require(bool(equals), usage, text)
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value
 
 
 class ChunkerCommand(click.Command):
@@ -24,11 +100,8 @@ class ChunkerCommand(click.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             name = error.option_name.lstrip("-").replace("-", "_")
-            every_parameter = {
-                field.name
-                for name in catalog.names()
-                for field in fields(catalog.params_of(catalog.chunker_class(name)))
-            }
+            takers = [catalog.params_of(catalog.chunker_class(method)) for method in catalog.names()]
+            every_parameter = {field.name for params in takers for field in fields(params)}
             hint = f"; pass it as -p {name}=VALUE" if name in every_parameter else parameter_hint(name, every_parameter)
             msg = f"no such option: {error.option_name}{hint}"
             raise click.UsageError(msg, ctx) from error
@@ -37,9 +110,7 @@ class ChunkerCommand(click.Command):
 _SIZES = [
     click.option("--max-tokens", metavar="N", type=int, help="Maximum tokens of a chunk."),
     click.option("--min-tokens", metavar="N", type=int, help="Tokens below which a chunk joins a neighbor."),
-    click.option(
-        "--overlap", "overlap_tokens", metavar="N", type=int, help="Maximum tokens of the previous chunk to repeat."
-    ),
+    click.option("--overlap", "overlap_tokens", metavar="N", type=int, help="Maximum tokens to repeat of the last."),
 ]
 _OPTIONS = [
     click.option("--markup", metavar="NAME", help="Format of all files, or auto to detect it in their text."),
@@ -53,18 +124,12 @@ _OPTIONS = [
     click.option("--fallback", metavar="METHOD", help="Method for files that --method fails on."),
     click.option("--encoding", metavar="NAME", help="Encoding of the files, such as cp1252."),
     click.option(
-        "--content",
-        type=click.Choice(["all", "main"]),
-        default="all",
+        "--content", type=click.Choice(["all", "main"]), default="all",
         help="Of web pages, all that they show, or only what they are about.",
     ),
-    click.option(
-        "--hidden", is_flag=True, help="Read what Office files hide, too: text, sheets, rows, columns, slides."
-    ),
+    click.option("--hidden", is_flag=True, help="Read what Office files hide: text, sheets, rows, columns, slides."),
     click.option("--experimental", is_flag=True, help="Allow methods whose results may still change."),
-]
-
-
+]  # fmt: skip
 _CONTEXT = click.option(
     "--context", is_flag=True,
     help="Add a sentence or two on each chunk's place in its document to its context: by the model --llm, else in its "
@@ -89,79 +154,69 @@ def chunker_options(
     *, sizes: bool = False, context: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that adds the options of a chunker, those that set sizes, and --context to a command."""
+    return add_options([*([_CONTEXT] if context else []), *(_SIZES if sizes else []), *_OPTIONS])
 
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed([*([_CONTEXT] if context else []), *(_SIZES if sizes else []), *_OPTIONS]):
-            command = option(command)
-        return command
 
-    return add
+def add_options(options: Sequence[Callable[..., Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds options to a command."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
 class Setup(NamedTuple):
-    """The chunker that options describe, the enricher of contexts (None without --context), and the parameters set."""
+    """The chunker that options describe, the enricher of contexts or None, and the options of `files.read_input`."""
 
     chunker: Chunker
     enricher: Any
-    params: dict[str, Any]
+    reading: dict[str, Any]
 
 
 def set_up(
-    method: str, pairs: Iterable[str], fallback: str | None, experimental: bool, options: Mapping[str, Any],
-    *, defaults: Mapping[str, Mapping[str, Any]] | None = None, embeds: bool = False,
+    method: str, options: Mapping[str, Any], *, defaults: Mapping[str, Mapping[str, Any]] | None = None,
+    embeds: bool = False,
 ) -> Setup:  # fmt: skip
     """Create what the options of a command describe, and load its models, or exit with an error message.
 
-    Parameters
-    ----------
-    method, pairs : NAME[:K=V], and further assignments of parameters.
-    options : all others; one that is None is not set.
-    defaults : parameters by the name of a method, which options override.
-    embeds : whether the command embeds by itself, so that the embedder may be meant for it alone.
+    Options, those of `chunker_options` and ``estimate``, override the ``defaults`` of a method NAME[:K=V]. The embedder
+    may be meant for a command that ``embeds`` by itself alone.
     """
     options = {name: value for name, value in options.items() if value is not None}
-    context, estimate = options.pop("context", False), options.pop("estimate", False)
+    context, estimate, experimental = (options.pop(name, False) for name in ("context", "estimate", "experimental"))
+    reading: dict[str, Any] = {key: options.pop(key) for key in ("encoding", "content", "hidden") if key in options}
+    pairs, fallback = options.pop("pairs", ()), options.pop("fallback", None)
     resources = {name: options.pop(name) for name in RESOURCE_OPTIONS if name in options}
     name, own = split_method(method)
     with report_errors():
         rule = "--estimate needs --context and a model, --llm"
         require(not estimate or (context and "llm" in resources), rule, resources.get("llm"))
     params = {**(defaults or {}).get(name, {}), **parse_params(name, [*own, *pairs], options)}
-    model = _take_model(name, params, resources) if context and "llm" in resources else {}
-    if embeds and not catalog.cuts_by_embeddings(name):
+    embedding = catalog.cuts_by_embeddings(name)
+    model = dict[str, Any]()  # that is asked about contexts; the method may not take it
+    if context and "llm" in resources:
+        names = ("llm", "llm_model", "cache")
+        model = {name: values[name] for values in (params, resources) for name in names if name in values}
+        if "llm" not in catalog.describe(name)["resources"]:
+            resources.pop("llm")
+            params.pop("llm_model", None)
+        if not embedding:
+            resources.pop("cache", None)
+    if embeds and not embedding:
         resources.pop("embedder", None)
-    chunker = create_chunker(name, fallback, experimental or None, params, resources)
-    return Setup(chunker, _create_enricher(chunker, model) if context else None, params)
+    chunker, enricher = create_chunker(name, fallback, experimental or None, params, resources), None
+    if context:
+        with report_errors():
+            row = registry.find("enricher", "contextual")
+            require(row is not None, "--context needs the package advchunk.enrich", "none")
+            limits = {"tokenizer": chunker.counter, "max_tokens": chunker.max_tokens, "markup": chunker.markup}
+            enricher = row.load()(**limits, **model)  # type: ignore[union-attr]
+            enricher.load()
+    return Setup(chunker, enricher, {"by_name": "markup" not in params, **reading})
 
 
 def print_estimate(estimate: Any) -> None:
     """Print what a model would be asked (`advchunk.enrich.Estimate`)."""
-    prompts = (
-        f"{estimate.prompt_tokens:,} tokens of prompts, {estimate.prefix_tokens:,} of which a prefix cache may have"
-    )
-    click.echo(f"{estimate.requests:,} requests: {prompts}, and at most {estimate.completion_tokens:,} of answers")
-
-
-def _take_model(method: str, params: dict[str, Any], resources: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of the model that is asked about contexts, and remove those that the method does not take."""
-    names = ("llm", "llm_model", "cache")
-    model = {name: values[name] for values in (params, resources) for name in names if name in values}
-    if "llm" not in catalog.describe(method)["resources"]:
-        resources.pop("llm")
-        params.pop("llm_model", None)
-    if not catalog.cuts_by_embeddings(method):
-        resources.pop("cache", None)
-    return model
-
-
-def _create_enricher(chunker: Chunker, model: dict[str, Any]) -> Any:
-    with report_errors():
-        row = registry.find("enricher", "contextual")
-        require(row is not None, "--context needs the package advchunk.enrich", "none")
-        limits = {"tokenizer": chunker.counter, "max_tokens": chunker.max_tokens, "markup": chunker.markup}
-        enricher = row.load()(**limits, **model)  # type: ignore[union-attr]
-        enricher.load()
-    return enricher
+    cached = f"{estimate.prefix_tokens:,} of which a prefix cache may have"
+    prompts = f"{estimate.requests:,} requests: {estimate.prompt_tokens:,} tokens of prompts, {cached}"
+    click.echo(f"{prompts}, and at most {estimate.completion_tokens:,} of answers")
 
 
 def create_chunker(

@@ -9,12 +9,10 @@ change.
 from advchunk.registry import Registration, lazy_names
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, {
-    ".base": "ChunkFailure Enricher",
-    ".contextual": "ContextualEnricher",
-    ".estimates": "Estimate",
-    ".prompts": "ContextPrompts RewritingPrompts SummaryPrompts",
-    ".rewriting": "Rewriting enriched_text",
-    ".summaries": "Summaries",
+    ".base": "ChunkFailure Enricher Estimate",
+    ".contextual": "ContextPrompts ContextualEnricher",
+    ".rewriting": "Rewriting RewritingPrompts enriched_text",
+    ".summaries": "Summaries SummaryPrompts",
 })  # fmt: skip
 
 REGISTRATIONS = (

@@ -7,15 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
+from importlib.resources import files
 from os.path import commonprefix
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 from advchunk.engine import ChatRequest, Job, Plan, completed
 from advchunk.engine.plans import Done, advance
 from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner
 from advchunk.enrich.document_context import DocumentContext
-from advchunk.enrich.estimates import Estimate
-from advchunk.enrich.prompts import ContextPrompts, RewritingPrompts, SummaryPrompts
 from advchunk.errors import BadModelOutput, ConfigurationError, first_line, is_integer, is_number, require
 from advchunk.models.cache import Cached, CacheLike, with_cache
 from advchunk.models.chat import Budget, Chat, ChatModelLike, usable_answer
@@ -36,9 +35,7 @@ Pairs: TypeAlias = Iterable[tuple[str | Document, Sequence[Chunk]]]
 
 @dataclass(frozen=True, slots=True)
 class ChunkFailure(Failure):
-    """A chunk that could not be enriched: the index of its document, the source, the error, the chunk, and the
-    outcome.
-    """
+    """A chunk that could not be enriched, in its document, with the error and the outcome."""
 
     chunk: Chunk
     outcome: str = "is left unchanged"
@@ -49,18 +46,54 @@ class ChunkFailure(Failure):
         return f"chunk {self.chunk.index} of document {self.index} ({self.source!r})"
 
 
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The requests of a call, without those whose answers are in the cache.
+
+    Parameters
+    ----------
+    requests : number of requests.
+    prompt_tokens : tokens of all prompts.
+    prefix_tokens : of these, the tokens with which an earlier prompt of the same document begins, too. Endpoints with a
+        prefix cache process them once, and many charge less for them; some only if the prefix is long, such as 1,024
+        tokens.
+    completion_tokens : maximum tokens of all answers.
+
+    >>> Estimate(10, 9_000, 3_600, 2_000).cost(0.5, 2.0, cached=0.05)
+    0.00688
+    """
+
+    requests: int = 0
+    prompt_tokens: int = 0
+    prefix_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: Self) -> Self:
+        """Return the requests and tokens of two estimates together."""
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
+
+    def cost(self, prompt: float, completion: float, *, cached: float | None = None) -> float:
+        """Return the maximum cost, given the prices of a million tokens: of prompts, of answers, and of cached
+        prefixes.
+
+        None for ``cached`` is the price of prompts.
+        """
+        prices = (prompt, completion, prompt if cached is None else cached)
+        require(all(map(is_number, prices)), "prices must be numbers >= 0", prices)
+        tokens = (self.prompt_tokens - self.prefix_tokens, self.completion_tokens, self.prefix_tokens)
+        return sum(price * number for price, number in zip(prices, tokens, strict=True)) / 1e6
+
+
 @dataclass(kw_only=True)
 class Enricher(ABC):
     """Enrich the chunks of any chunker by asking a chat model about each chunk in its document.
 
-    ``text``, spans and ids do not change. If the text to embed changes, vectors are dropped.
+    ``text``, spans and ids do not change. If the text to embed changes, vectors are dropped. A chunk whose answers are
+    unusable gets a status in its metadata, such as ``rewritten_status``, and the first reason of each kind is logged;
+    other chunks are not affected. Instructions in a document can affect that document's chunks only.
 
-    A chunk whose answers are unusable does not affect other chunks. Its metadata gets an ``added_context_status`` or
-    ``rewritten_status``, and the first reason of each kind is logged. Instructions in a document can affect the
-    enrichment of that document's chunks only.
-
-    With a ``cache``, no request is sent again once its answer could be used, and an interrupted run resumes where it
-    stopped. Unusable answers are not cached: the next run asks again about the chunks that failed.
+    With a ``cache``, no request is sent again once its answer could be used: an interrupted run resumes where it
+    stopped, and the next run asks again about the chunks that failed.
 
     Parameters
     ----------
@@ -99,7 +132,7 @@ class Enricher(ABC):
     attempts: int = 2
     timeout: float | None = None
     markup: str = "markdown"
-    prompts: ContextPrompts | SummaryPrompts | RewritingPrompts = field(repr=False)
+    prompts: Any = field(repr=False)  # a named tuple of texts with {placeholders}, and their version, for the cache
 
     def __post_init__(self) -> None:
         require(isinstance(self.llm_model, str), "llm_model must be text", self.llm_model)
@@ -182,9 +215,9 @@ class Enricher(ABC):
     def estimate(self, pairs: Pairs) -> Estimate:
         """Return at most the requests that `enrich_many` would send for documents with their chunks, and their tokens.
 
-        Answers in the ``cache`` cost nothing. Tokens are counted by ``tokenizer``, without the few that a chat template
-        adds. Retries after unusable answers or failed calls are not included. If a request depends on an earlier answer
-        that is not in the cache, it is assumed to be sent, and as long as it can be.
+        Answers in the ``cache`` cost nothing. Tokens are counted by ``tokenizer``, without those of a chat template.
+        Retries are not included. A request that depends on an answer that is not in the cache is assumed to be sent,
+        and as long as it can be.
 
         >>> from advchunk import RecursiveChunker
         >>> from advchunk.enrich import ContextualEnricher
@@ -229,11 +262,8 @@ class Enricher(ABC):
         return Runner(self._jobs, _collect, unit="chunk", counts=lambda chunk: chunk is not None)
 
     def _jobs(self, pairs: Pairs, on_failure: OnFailure) -> Iterator[Job[Chunk | None]]:
-        """Return a job for each chunk and, after those of a document, a job that returns None."""
+        """Yield a job for each chunk and, after those of a document, a job that returns None."""
         self.load()
-        return self._document_jobs(pairs, on_failure)
-
-    def _document_jobs(self, pairs: Pairs, on_failure: OnFailure) -> Iterator[Job[Chunk | None]]:
         for index, (chunks, context) in enumerate(self.in_context(pairs)):
             for chunk in chunks:
                 yield self._job(index, chunk, context, on_failure) if has_text(chunk) else Job(completed(chunk))
@@ -294,9 +324,8 @@ class Enricher(ABC):
     ) -> str:
         """Fill in a prompt with a chunk and as much of its document as fits with an answer of ``answer_tokens``."""
         values |= {"place": context.place(chunk), "passage": chunk.text}
-        available = (
-            self.max_context - answer_tokens - self.counter(fill_prompt(prompt, outline="", document="", **values))
-        )
+        empty = fill_prompt(prompt, outline="", document="", **values)
+        available = self.max_context - answer_tokens - self.counter(empty)
         if available <= 0:
             msg = f"a chunk of {chunk.tokens} tokens leaves no room for its document in max_context={self.max_context}"
             raise ValueError(msg)
@@ -318,10 +347,10 @@ class Enricher(ABC):
         written = {key: value for key, value in new.items() if value is not None}
         return replace(chunk, metadata=write_metadata(remove_written(chunk.metadata, new), written), **changes)
 
-    def drop_result(self, chunk: Chunk, status: str, **changes: Any) -> Chunk:
-        """Return a chunk without a result, and log the status that says why."""
-        _log.warning("chunk %d has no %s: %s", chunk.index, self.writes, status)
-        return self.set_result(chunk, None, status, **changes)
+    def warn_of_size(self, chunk: Chunk) -> str:
+        """Log that a chunk has no room for its result; return the status that says so."""
+        _log.warning("chunk %d has no %s: over max_tokens", chunk.index, self.writes)
+        return "over max_tokens"
 
     def titles(self, chunk: Chunk) -> str:
         """Return the context of a chunk without what an earlier call has added."""
@@ -352,10 +381,15 @@ class Enricher(ABC):
 def get_property(answer: Any, name: str, kind: type[_T]) -> _T:
     """Return a property of an answer; raise `BadModelOutput` if it is missing or has another type."""
     value = answer.get(name) if isinstance(answer, dict) else None
-    if not isinstance(value, kind):
-        msg = f"an answer must have {name!r}, a {kind.__name__}, got {str(answer)[:80]!r}"
-        raise BadModelOutput(msg)
-    return value
+    if isinstance(value, kind):
+        return value
+    msg = f"an answer must have {name!r}, a {kind.__name__}, got {str(answer)[:80]!r}"
+    raise BadModelOutput(msg)
+
+
+def default_prompt(stage: str) -> str:
+    """Return the default prompt of a stage; what all chunks of a document share comes first, for prefix caches."""
+    return files("advchunk.enrich").joinpath("templates", f"{stage}.txt").read_text(encoding="utf-8")
 
 
 def has_text(chunk: Chunk) -> bool:
@@ -368,8 +402,8 @@ def check_placeholders(prompts: Any, kind: type, **placeholders: Sequence[str]) 
     require(isinstance(prompts, kind), f"prompts must be {kind.__name__}", prompts)
     for name, required in placeholders.items():
         prompt, marks = getattr(prompts, name), [f"{{{placeholder}}}" for placeholder in required]
-        complete = isinstance(prompt, str) and all(mark in prompt for mark in marks)
-        require(complete, f"the prompt {name!r} must contain {', '.join(marks)}", prompt)
+        is_complete = isinstance(prompt, str) and all(mark in prompt for mark in marks)
+        require(is_complete, f"the prompt {name!r} must contain {', '.join(marks)}", prompt)
 
 
 def _join(titles: str, added: str) -> str:

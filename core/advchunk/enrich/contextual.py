@@ -1,25 +1,23 @@
 """Contextual retrieval: say where each chunk belongs in its document."""
 
 import json
-import logging
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from advchunk.engine import ChatRequest, Plan
-from advchunk.enrich.base import Enricher, check_placeholders
+from advchunk.enrich.base import Enricher, check_placeholders, default_prompt
 from advchunk.enrich.document_context import DocumentContext
-from advchunk.enrich.prompts import ContextPrompts
-from advchunk.errors import BadModelOutput, is_integer, require
+from advchunk.errors import is_integer, require, require_answer
 from advchunk.models.chat import usable_answer
 from advchunk.models.prompts import fill_prompt, single_line
 from advchunk.records import Chunk
 from advchunk.text.sentences import sentences
 
-_log = logging.getLogger("advchunk")
-
 _WORDS_PER_TOKEN: Final = 0.7
+_MAX_LAYERS: Final = 8  # around an answer
 _SPARE: Final = 2  # times context_tokens that an answer may have, so that a longer one is told from a complete one
 # Models begin their answers with a line that ends in a colon, or with words such as these.
 _PREAMBLE = re.compile(
@@ -34,6 +32,13 @@ _STOP = re.compile(r"[.!?…。！？।؟][\"'”’»」)\]]*\Z")  # the end o
 _QUOTES: Final = ('""', "''", "“”", "„“", "«»", "»«", "「」", "『』", "``", "**", "__")
 
 
+class ContextPrompts(NamedTuple):
+    """The prompt of `ContextualEnricher`."""
+
+    situate: str = default_prompt("situate")
+    version: str = "context-1"
+
+
 @dataclass(kw_only=True)
 class ContextualEnricher(Enricher):
     r"""Add a sentence or two about the place of each chunk in its document to the chunk's ``context``.
@@ -45,15 +50,14 @@ class ContextualEnricher(Enricher):
     and the document's first sentence, as far as the chunk lacks them.
 
     With a model, one request for each chunk shows the beginning of the document, the headings above the chunk, what the
-    chunks before and after it say, and the chunk. So the tokens of all prompts grow in proportion to the document; the
-    beginning comes first, for endpoints with a prefix cache; and, with a ``cache``, after an edit only the chunks whose
-    prompts have changed are asked about: the edited one and its neighbors, or all if the edit is in the beginning.
-    `estimate` tells the cost before. An answer is plain text; what models put around it, such as quotes and "Here is
-    the context:", is removed.
+    chunks before and after it say, and the chunk. So the tokens of all prompts grow in proportion to the document, and,
+    with a ``cache``, after an edit only the edited chunk and its neighbors are asked about, or all if the edit is in
+    the beginning. An answer is plain text; what models put around it, such as quotes and "Here is the context:", is
+    removed.
 
-    A chunk without an answer, because the answer is empty or too long, the endpoint fails, or the ``budget`` is spent,
-    gets the document's own words, and ``metadata["added_context_status"]`` is such as "failed: BadModelOutput".
-    Sentences for which ``max_tokens`` leaves no room are left out; the status is then "shortened" or "over max_tokens".
+    A chunk without a usable answer gets the document's own words, and ``metadata["added_context_status"]`` is such as
+    "failed: BadModelOutput". Sentences for which ``max_tokens`` leaves no room are left out; the status is then
+    "shortened" or "over max_tokens".
 
     Parameters
     ----------
@@ -103,22 +107,17 @@ class ContextualEnricher(Enricher):
     def plan(self, chunk: Chunk, context: DocumentContext) -> Plan[Chunk]:
         """Ask for the sentences, or take the document's own words."""
         if not self.asks:
-            return self._with_own_words(chunk, context)
+            return self.without_answer(chunk, context)
         request = self._request(chunk, context)
-        if not self._fits(request):
+        if self.counter(request.messages[0][1]) + request.max_tokens > self.max_context:
             msg = f"the prompt for a chunk of {chunk.tokens} tokens must fit in max_context={self.max_context}"
             raise ValueError(msg)
         answer = yield from usable_answer(self.chat, request, self._parse, self.attempts)
         room = self._room(chunk)
         kept = leading_sentences(answer, room)
         if not kept:
-            _log.warning("chunk %d has no room for a context: over max_tokens", chunk.index)
-            return self._with_own_words(chunk, context, "over max_tokens")
+            return self.without_answer(chunk, context, self.warn_of_size(chunk))
         return self.add_context(chunk, kept, None if kept == answer else "shortened")
-
-    def without_answer(self, chunk: Chunk, context: DocumentContext, status: str) -> Chunk:
-        """Return a chunk whose plan failed with the document's own words, and a status that says why."""
-        return self._with_own_words(chunk, context, status)
 
     def _request(self, chunk: Chunk, context: DocumentContext) -> ChatRequest:
         beginning = context.beginning(self.beginning_tokens)
@@ -134,20 +133,15 @@ class ContextualEnricher(Enricher):
         )
         return self.request(prompt, None, _SPARE * self.context_tokens)
 
-    def _fits(self, request: ChatRequest) -> bool:
-        return self.counter(request.messages[0][1]) + request.max_tokens <= self.max_context
-
     def _parse(self, answer: str) -> str:
         """Return the sentences in an answer that have at most ``context_tokens``."""
         plain = unwrapped_sentences(answer)
         kept = leading_sentences(plain, lambda text: self.counter(text) <= self.context_tokens)
-        if not kept:
-            rule = f"an answer must be one or two sentences of at most {self.context_tokens} tokens"
-            msg = f"{rule}, got {self.counter(plain)} tokens: {plain[:80]!r}"
-            raise BadModelOutput(msg)
+        rule = f"an answer must be one or two sentences of at most {self.context_tokens} tokens"
+        require_answer(kept != "", f"{rule}, got {plain[:80]!r}")
         return kept
 
-    def _with_own_words(self, chunk: Chunk, context: DocumentContext, status: str | None = None) -> Chunk:
+    def without_answer(self, chunk: Chunk, context: DocumentContext, status: str | None = None) -> Chunk:
         """Return a chunk with as much of the document's own words as it lacks and has room for."""
         lines, room, text = list[str](), self._room(chunk), single_line(f"{self.titles(chunk)} {chunk.text}")
         for line in context.own_words(chunk):
@@ -167,9 +161,8 @@ def unwrapped_sentences(answer: str) -> str:
     >>> unwrapped_sentences('Here is the context:\n\n"How courts rule."'), unwrapped_sentences('{"context": "How courts rule."}')
     ('How courts rule.', 'How courts rule.')
     """  # noqa: E501
-    text, before = answer.strip(), None
-    while text != before:
-        before = text
+    text = answer.strip()
+    for _ in range(_MAX_LAYERS):
         text = _of_json(_FENCE.sub(r"\1", text))
         text = _TAGGED.sub(r"\2", _PREAMBLE.sub("", text)).strip()
         if any(text[:1] == opens and text[-1:] == closes and len(text) > 1 for opens, closes in _QUOTES):
@@ -195,5 +188,7 @@ def leading_sentences(text: str, fits: Callable[[str], bool]) -> str:
     """
     if fits(text):
         return text
-    ends = sentences(text).edges.tolist()[-2:0:-1]
-    return next((kept for end in ends if _STOP.search(kept := text[:end].rstrip()) and fits(kept)), "")
+    ends = sentences(text).edges.tolist()[1:-1]
+    most = bisect_right(ends, False, key=lambda end: not fits(text[:end].rstrip()))
+    kept = (text[:end].rstrip() for end in reversed(ends[:most]))
+    return next((some for some in kept if _STOP.search(some) and fits(some)), "")

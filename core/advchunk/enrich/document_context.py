@@ -1,11 +1,9 @@
-"""The surroundings of a chunk in its document: excerpts for a chat model, headings, the first sentence, and
-captions.
-"""
+"""The surroundings of a chunk in its document: excerpts for a chat model, headings, first sentence, and captions."""
 
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, groupby
 from typing import Final
 
@@ -37,14 +35,13 @@ class DocumentContext:
     def __init__(self, document: Document, chunks: Iterable[Chunk], counter: Counter) -> None:
         self.document, self._counter, self._chunks = document, counter, [chunk for chunk in chunks if chunk.spans]
         self._headings = Headings(document.text, document.blocks or (), document.above)
-        self._beginnings = dict[int, str]()
-        self._ends = [offset for chunk in self._chunks for span in chunk.spans for offset in span]
+        self.beginning = cache(lambda max_tokens: first_words(document.text, max_tokens, counter))
 
     @cached_property
     def units(self) -> Units:
         """Paragraphs, or parts of long ones, each either inside or outside of every chunk."""
-        text = self.document.text
-        whole = tiling.from_ends(text, [*self._ends, *tiling.paragraphs(text).edges.tolist()])
+        text, ends = self.document.text, [offset for chunk in self._chunks for span in chunk.spans for offset in span]
+        whole = tiling.from_ends(text, [*ends, *tiling.paragraphs(text).edges.tolist()])
         return sizes.fit(whole, Limits(_UNIT_TOKENS, 0, 0, self._counter))
 
     @cached_property
@@ -60,18 +57,10 @@ class DocumentContext:
         title, path = self.document.metadata.get("title"), section_path(self.document, path)
         return (str(title), *path) if title and path[:1] != (str(title),) else path
 
-    def beginning(self, max_tokens: int) -> str:
-        """Return the first words of the document."""
-        if max_tokens not in self._beginnings:
-            self._beginnings[max_tokens] = first_words(self.document.text, max_tokens, self._counter)
-        return self._beginnings[max_tokens]
-
     def neighbors(self, chunk: Chunk, max_tokens: int, shown: int) -> tuple[str, str]:
-        """Return the texts of the chunks before and after a chunk, at most ``max_tokens`` of each, without the first
-        ``shown`` characters.
+        """Return the last words of the chunk before a chunk at its level, and the first words of that after it.
 
-        Of the text before a chunk these are the last words, of that after it the first. Neighbors are at the chunk's
-        level.
+        Of each at most ``max_tokens``, and nothing of the document's first ``shown`` characters.
         """
         text, same, at = self.document.text, *self._neighbors[id(chunk)]
         start = same[at - 1].start if at else chunk.start
@@ -88,9 +77,7 @@ class DocumentContext:
         return {id(chunk): (same, at) for same in levels.values() for at, chunk in enumerate(same)}
 
     def own_words(self, chunk: Chunk) -> Iterator[str]:
-        """Yield the words of the document about a chunk: title and headings, the caption of its table or figure, the
-        first sentence.
-        """
+        """Yield a document's words about a chunk: headings, the caption of its table or figure, the first sentence."""
         text = self.document.text
         start = tiling.next_non_space(text, chunk.start)
         start = max(text.rfind("\n", chunk.start, start) + 1, chunk.start)  # a line owns its indentation
@@ -101,11 +88,11 @@ class DocumentContext:
     @cached_property
     def _lead(self) -> str:
         """The first sentence of the document, in one line; "" if it has none."""
-        text, blocks = self.document.text, self.document.blocks
-        spans = (
-            [block.span for block in blocks if block.kind in ("paragraph", "turn")] if blocks else [Span(0, len(text))]
+        text, blocks = (
+            self.document.text,
+            self.document.blocks or [Block("paragraph", Span(0, len(self.document.text)))],
         )
-        for start, end in spans:
+        for start, end in (block.span for block in blocks if block.kind in ("paragraph", "turn")):
             piece = text[start : min(end, start + _MAX_LEAD)]
             first = single_line(next(iter(sentences(piece).strings()), ""))
             if count_words(first) >= _MIN_LEAD and len(first) < _MAX_LEAD:
@@ -123,9 +110,7 @@ class DocumentContext:
                         yield single_line(self.document.text[slice(*caption.span)])
 
     def excerpt(self, chunk: Chunk, max_tokens: int) -> dict[str, str]:
-        """Return the ``document`` if it fits, else its ``outline``, its beginning, and the text nearest to the
-        chunk.
-        """
+        """Return the ``document`` if it fits, else its ``outline``, its beginning, and the text near the chunk."""
         if int(self.units.token_counts().sum()) <= max_tokens:
             return {"outline": "see the document", "document": escape(self.document.text, _MARKER)}
         headings = [

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 from advchunk.text.detection import common_words
@@ -20,7 +19,6 @@ _SIGNS = "<>≤≥=≠±%‰°$€£¥₹₽+×÷²³?？؟"
 _TOKEN = rf"(?:(?<!\w)[-−])?\d+(?:[.,:]\d+)*|[{_SIGNS}]|[\u3041-\u309f]+|[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W\d_])+"
 _CONTRACTION = re.compile(r"(?<=can)(?:not|['’]t)\b|(?<!\bca)n['’]t\b", re.IGNORECASE)  # of English
 _SHORT_IS = re.compile(r"\b(it|he|she|who|that|what|there|here)['’]s\b", re.IGNORECASE)
-_AGREEING = re.compile(r"(?<=é)(?:e?s|e)\b")  # the ending of a participle in French
 _SIGN = re.compile(rf"[-−\d{_SIGNS}]")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _FUNCTION_CHARACTERS: Final = frozenset(
@@ -32,16 +30,13 @@ _CLAUSE = re.compile(r"[,;:.!?()]+(?=\s|$)|[、，。；：！？\uff08\uff09]")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n\"“„«»(•*-])\s*$")
 _VERB_SECOND: Final = frozenset(("de", "nl", "sv", "da", "no"))  # languages in which a phrase in front moves the verb
 _MAX_QUOTED: Final = 5  # tokens in a message
-_NEAR: Final = 8  # tokens between a fact and the word that gives way to it
 _LONGEST_PHRASE: Final = 8  # tokens of a phrase that moves
 _LONGEST_NOUN: Final = 3  # characters of a noun in a script without spaces
 _SHORT: Final = 3  # letters of a word that may be a function word, in a language without a list
 
 
 class Word(NamedTuple):
-    """A word, number or sign: its stem, as it is compared with the source, as it is written, and if it is surely a
-    name.
-    """
+    """A word, number or sign: its stem, as it is compared with the source, as it is written, and if it is a name."""
 
     form: str
     exact: str
@@ -51,9 +46,7 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wordlist:
-    """The words of a language that may change, those that add nothing, and those that decide what a text says
-    (wording.toml).
-    """
+    """The words of a language that may change, that add nothing, and that decide what a text says (wording.toml)."""
 
     code: str
     pattern: re.Pattern[str]
@@ -63,7 +56,6 @@ class Wordlist:
     free: frozenset[str]
     referring: frozenset[str]
     pointing: frozenset[str]
-    equating: frozenset[str]
     openers: frozenset[str]
     same: dict[str, str]
 
@@ -75,26 +67,21 @@ class Wordlist:
         for match in self.pattern.finditer(text):
             written, start, end = match[0], *match.span()
             lowered = written.lower().replace("−", "-")
-            own = _AGREEING.sub("", lowered) if self.code == "fr" else lowered
             inside = not _SENTENCE_START.search(text[max(start - 4, 0) : start]) or text[end + 1 : end + 2].isdigit()
             is_name = written.istitle() and inside and self.code != "de"  # such as the month of May
-            words.append(Word(self.stem(lowered), self.same.get(own, own), written, is_name))
+            words.append(Word(self.stem(lowered), self.same.get(lowered, lowered), written, is_name))
         return [word for word in words if word.exact not in self.free]
 
     def is_decisive(self, token: Word) -> bool:
         """Return True for a number, a sign, or a word such as "not" or "only"."""
         word = token.written
-        listed = word.lower() in self.decisive and not self._is_month(token)
+        listed = word.lower() in self.decisive and not token.is_name
         return bool(_SIGN.match(word) or listed or _KANA_NEGATION.search(word))
-
-    def _is_month(self, token: Word) -> bool:
-        """Return True for a decisive word that is written as a name, such as "May"."""
-        return token.is_name and token.written.lower() in self.decisive
 
     def is_function_word(self, token: Word) -> bool:
         """Return True for a word that adds nothing: in a language without stop words, for any without a capital."""
         word = token.written
-        if self.is_decisive(token) or (word.isupper() and len(word) > 1) or self._is_month(token):
+        if self.is_decisive(token) or token.is_name or (word.isupper() and len(word) > 1):
             return False
         if _UNSPACED.match(word):
             return word in _FUNCTION_CHARACTERS or not ("\u30a0" <= word[0] <= "\u9fff")
@@ -106,8 +93,8 @@ class Wordlist:
         if _UNSPACED.match(word):
             return not (word in _FUNCTION_CHARACTERS or word in self.decisive or "\u3041" <= word[0] <= "\u309f")
         is_plain = word.lower() not in self.stop | self.decisive and (bool(self.stop) or len(word) > _SHORT)
-        is_plain = is_plain or self._is_month(token)
-        return word[0].isdigit() or (word[0].isalpha() and (is_plain or (len(word) > 1 and word.isupper())))
+        is_written_as_name = token.is_name or (len(word) > 1 and word.isupper())
+        return word[0].isdigit() or (word[0].isalpha() and (is_plain or is_written_as_name))
 
 
 @lru_cache(maxsize=32)
@@ -115,7 +102,7 @@ def wordlist(language: str) -> Wordlist:
     """Return the word list of a language; without one, nothing may change but what facts add."""
     code = language_code(language)
     own = _lists().get(code, {})
-    kinds = ("free", "referring", "pointing", "equating", "openers", "decisive")
+    kinds = ("free", "referring", "pointing", "openers", "decisive")
     words = {name: frozenset(own.get(name, "").split()) for name in kinds}
     groups = [group.split() for group in own.get("same", "").split(";")]
     same = {word: group[0] for group in groups for word in group}
@@ -158,26 +145,21 @@ def invented(text: str, sources: Iterable[str], language: str) -> list[str]:
 def _left_out(clause: str, own: set[str], words: Wordlist) -> Iterator[Word]:
     """Yield the decisive words of a clause, numbers aside, of which a text has what they are about and not them."""
     tokens = words.tokens(clause)
-    taken = [token.form in own and words.has_content(token) for token in tokens]
+    taken = [i for i, token in enumerate(tokens) if token.form in own and words.has_content(token)]
     for i, token in enumerate(tokens):
-        if token.form not in own and words.is_decisive(token) and not _SIGN.match(token.written):
-            follows = words.code in _VERB_SECOND or _UNSPACED.match(token.written)  # a verb
-            ends = follows and i > 0 and taken[i - 1] and i == len(tokens) - 1
-            if any(taken[i + 1 : i + 2]) or ends or (any(taken[:i]) and any(taken[i:])):
-                yield token
+        is_denied = bool(taken) and (taken[0] < i < taken[-1] or i + 1 == taken[0])
+        if is_denied and token.form not in own and words.is_decisive(token) and not _SIGN.match(token.written):
+            yield token
 
 
-def unfaithful_edit(
-    before: str, after: str, additions: Sequence[str], language: str, quotes: Sequence[str] = ()
-) -> str:
+def unfaithful_edit(before: str, after: str, additions: Sequence[str], language: str) -> str:
     """Return the first edit from one text to another that may change what it says; an empty string if there is none.
 
     Each word must stay where it is, with these exceptions, by the lists of wording.toml. Words of one meaning take each
     other's place, and articles come and go. Words of the ``additions`` come in, with function words between them; a
-    number or a decisive word only beside the same word as in the addition. A pronoun, an abbreviation, "this" with the
-    word after it, and a noun that an addition or one of the ``quotes`` equates with what comes in give way to an
-    addition. A phrase of time or place moves to the other end of its sentence, and in German and its like the verb with
-    it. A language without a list has only the additions.
+    number or a decisive word only beside the same word as in the addition. A pronoun, an abbreviation, and "this" with
+    the word after it give way to an addition. A phrase of time or place moves to the other end of its sentence, and in
+    German and its like the verb with it. A language without a list has only the additions.
 
     >>> unfaithful_edit("She may nap.", "Ada, a cat, may nap.", ["Ada, a cat"], "en")
     ''
@@ -186,24 +168,17 @@ def unfaithful_edit(
     """
     words = wordlist(language)
     facts = list(map(words.tokens, additions))
-    sources = [
-        [word for word in words.tokens(text) if word.exact not in words.equating] for text in (*additions, *quotes)
-    ]
-    equal = {pair for source in sources for pair in pairwise(word.form for word in source)}
     for old, new in _sentence_pairs(before, after, language, words):
-        if problem := _first_problem(old, new, facts, equal, words):
+        if problem := _first_problem(old, new, facts, words):
             orders = [(own, new) for own in _orders(old, words)] + [(old, own) for own in _orders(new, words)]
-            if all(_first_problem(*pair, facts, equal, words) for pair in orders):
+            if all(_first_problem(*pair, facts, words) for pair in orders):
                 return problem
     return ""
 
 
 def _sentence_pairs(before: str, after: str, language: str, words: Wordlist) -> Iterable[tuple[list[Word], list[Word]]]:
     """Return the tokens of each sentence of two texts; of the whole texts if they have another number."""
-    old, new = (
-        [text[start:end] for start, end in pairwise(sentences(text, language).edges.tolist())]
-        for text in (before, after)
-    )
+    old, new = (sentences(text, language).strings() for text in (before, after))
     if len(old) != len(new):
         old, new = [before], [after]
     return [(words.tokens(own), words.tokens(other)) for own, other in zip(old, new, strict=True)]
@@ -228,25 +203,18 @@ def _orders(tokens: list[Word], words: Wordlist) -> Iterator[list[Word]]:
                     yield [*order[:front], order[at], *order[front:at], *order[at + 1 :]]
 
 
-def _first_problem(
-    old: list[Word], new: list[Word], facts: Sequence[Sequence[Word]], equal: set[tuple[str, str]], words: Wordlist
-) -> str:
+def _first_problem(old: list[Word], new: list[Word], facts: Sequence[Sequence[Word]], words: Wordlist) -> str:
     matcher = SequenceMatcher(None, [token.exact for token in old], [token.exact for token in new], autojunk=False)
     edits = [edit for edit in matcher.get_opcodes() if edit[0] != "equal"]
     forms = {token.form for fact in facts for token in fact if words.has_content(token)}
-    gained = [(at, new[at]) for _, _, _, c, d in edits for at in range(c, d)]
-    has_fact = any(token.form in forms for _, token in gained)
+    gained = [token for _, _, _, c, d in edits for token in new[c:d]]
+    has_fact = any(token.form in forms for token in gained)
     for _, _, _, c, d in edits:
         refers = has_fact and all(token.exact in words.referring for token in new[c:d])
         if not refers and (strange := _not_of(new, c, d, facts, words)):
             return f"adds {_quoted(strange)}"
-    for _, a, b, c, d in edits:
-        near = [token for at, token in gained if abs(at - c) <= _NEAR]
-        lost = [token for i, token in enumerate(old[a:b], a) if not _gives_way(old, i, a, near, words)]
-        pairs = {
-            pair for token in lost for own in new[c:d] for pair in ((token.form, own.form), (own.form, token.form))
-        }
-        if len(lost) > 1 or (lost and not pairs & equal):
+    for _, a, b, _, _ in edits:
+        if lost := [token for i, token in enumerate(old[a:b], a) if not _gives_way(old, i, a, gained, words)]:
             return f"removes {_quoted(lost)}"
     return ""
 
@@ -254,9 +222,7 @@ def _first_problem(
 def _not_of(
     new: Sequence[Word], start: int, end: int, facts: Sequence[Sequence[Word]], words: Wordlist
 ) -> Sequence[Word]:
-    """Return the words of an insertion that no fact has, or has beside other words; function words may come with
-    content.
-    """
+    """Return the words of an insertion that no fact has, or has beside others; function words come with content."""
     run, forms = new[start:end], {token.form for fact in facts for token in fact}
     has_content = any(words.has_content(token) and token.form in forms for token in run)
 
@@ -277,9 +243,7 @@ def _not_of(
 
 
 def _is_beside(new: Sequence[Word], at: int, fact: Sequence[Word]) -> bool:
-    """Return True if a fact has a word, and before or after it the same word of content as the text, or no other
-    word.
-    """
+    """Return True if a fact has a word alone, or before or after it the same word as the text."""
     around = {token.form for token in (*new[max(at - 1, 0) : at], *new[at + 1 : at + 2])}
     for i, token in enumerate(fact):
         if token.form == new[at].form:
@@ -291,7 +255,7 @@ def _is_beside(new: Sequence[Word], at: int, fact: Sequence[Word]) -> bool:
 
 
 def _gives_way(old: Sequence[Word], at: int, start: int, facts: Sequence[Word], words: Wordlist) -> bool:
-    """Return True if the word at a place may be left out, given the words of the facts that come in nearby."""
+    """Return True if the word at a place may be left out, given the words of the facts that come in."""
     token = old[at]
     if not facts:
         return False

@@ -1,23 +1,27 @@
 """Context-aware summaries: say in one sentence what each chunk says, and what its reader needs from the document."""
 
 import json
-import logging
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 from advchunk.engine import ChatRequest, Plan
-from advchunk.enrich.base import Enricher, check_placeholders, get_property
+from advchunk.enrich.base import Enricher, Estimate, check_placeholders, default_prompt, get_property
 from advchunk.enrich.document_context import DocumentContext
-from advchunk.enrich.estimates import Estimate
-from advchunk.enrich.prompts import SummaryPrompts
-from advchunk.errors import BadModelOutput, is_integer, require
+from advchunk.errors import is_integer, require, require_answer
 from advchunk.models.prompts import TEXT, fill_prompt, object_schema, single_line
 from advchunk.records import Chunk
 
 _NOTES, _SUMMARY = object_schema(needs=TEXT, says=TEXT), object_schema(summary=TEXT)
 _NOTES_TOKENS, _SUMMARY_TOKENS = 768, 256  # maximum of an answer
 _WORDS_PER_TOKEN: Final = 0.7
-_log = logging.getLogger("advchunk")
+
+
+class SummaryPrompts(NamedTuple):
+    """The prompts of the two stages of `Summaries`."""
+
+    survey: str = default_prompt("survey")
+    condense: str = default_prompt("condense")
+    version: str = "summaries-2"
 
 
 @dataclass(kw_only=True)
@@ -80,8 +84,7 @@ class Summaries(Enricher):
         summary = yield from self.ask(condense, _SUMMARY, self._parse_summary, _SUMMARY_TOKENS)
         if self.has_room(chunk, summary):
             return self.add_context(chunk, summary)
-        _log.warning("chunk %d has no room for a summary: over max_tokens", chunk.index)
-        return self.add_context(chunk, "", "over max_tokens")
+        return self.add_context(chunk, "", self.warn_of_size(chunk))
 
     def later(self, request: ChatRequest, chunk: Chunk) -> Estimate:  # noqa: ARG002
         """Return the cost of the second stage for a request of the first, with the longest notes."""
@@ -95,15 +98,13 @@ class Summaries(Enricher):
 
     def _parse_summary(self, answer: Any) -> str:
         summary = single_line(get_property(answer, "summary", str))
-        if not summary or self.counter(summary) > self.summary_tokens:
-            msg = f"a summary must have 1..{self.summary_tokens} tokens, got {self.counter(summary)}: {summary[:80]!r}"
-            raise BadModelOutput(msg)
+        tokens = self.counter(summary)
+        rule = f"a summary must have 1..{self.summary_tokens} tokens"
+        require_answer(0 < tokens <= self.summary_tokens, f"{rule}, got {tokens}: {summary[:80]!r}")
         return summary
 
 
 def _parse_notes(answer: Any) -> tuple[str, str]:
     needs, says = (single_line(get_property(answer, name, str)) for name in ("needs", "says"))
-    if not says:
-        msg = "an answer must have 'says', a text that is not empty"
-        raise BadModelOutput(msg)
+    require_answer(says != "", "an answer must have 'says', a text that is not empty")
     return needs, says

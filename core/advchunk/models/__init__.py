@@ -5,6 +5,7 @@ from advchunk.registry import Registration
 _EMBEDDERS = (
     ("hybrid", "HybridEmbedder", "the built-in default with hashed words beside it", ""),
     ("usem3", "UniversalSentenceEncoder", "USE-multilingual v3, 16 languages", "multilingual"),
+    ("e5", "MultilingualE5", "multilingual-e5-small, 100 languages", "e5"),
     ("minilm", "load_minilm", "all-MiniLM-L6-v2", "transformers"),
 )
 _CACHES = (
@@ -17,7 +18,7 @@ REGISTRATIONS = (
         for name, path, summary, extra in _EMBEDDERS
     ),
     *(
-        Registration(kind="cache", name=name, path=f"advchunk.models.stores:{path}", summary=summary, extra=extra)
+        Registration(kind="cache", name=name, path=f"advchunk.models.cache:{path}", summary=summary, extra=extra)
         for name, path, summary, extra in _CACHES
     ),
 )

@@ -1,4 +1,4 @@
-"""Caches of model answers.
+"""Caches of model answers, in a dictionary, an SQLite file, or Redis.
 
 A cache that fails or holds foreign data does not raise: it logs one warning, and the model is called instead.
 """
@@ -7,29 +7,30 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Coroutine, Iterable, MutableMapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache, partial
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from urllib.parse import unquote, urlsplit
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from advchunk import registry
 from advchunk.engine import ChatRequest, call_in_thread
-from advchunk.errors import BadModelOutput, ConfigurationError
+from advchunk.errors import BadModelOutput, hide, import_extra, require, require_answer
 from advchunk.models.identity import identity, model_name, own_identity, type_name
-from advchunk.models.stores import DictStore, FileStore, RedisStore, Store
 from advchunk.records import Floats
-
-__all__ = ["CacheLike", "Cached", "DictStore", "FileStore", "RedisStore", "Store", "with_cache"]
 
 _M = TypeVar("_M")
 _R = TypeVar("_R")
@@ -39,6 +40,146 @@ _COOLDOWN = 30.0  # least seconds before a store that failed is tried again
 _PATIENCE = 0.05  # greatest share of the time that is spent on a store that fails
 _LOCK = Lock()
 _log = logging.getLogger("advchunk")
+
+
+_MAX_KEYS = 500  # per SQL statement; SQLite's own limit is 999 or more
+_LOCK_TIMEOUT = 5.0  # seconds to wait for another process; then calling the model is better
+
+
+class Store(Protocol):
+    """Bytes by key, both immutable. A store that cannot be reached raises `OSError`."""
+
+    def get_many(self, keys: list[str], /) -> Mapping[str, bytes]:
+        """Return the stored values."""
+        ...
+
+    def set_many(self, values: dict[str, bytes], /) -> None:
+        """Store values."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class DictStore:
+    """A store in a dictionary, for one process."""
+
+    values: MutableMapping[str, bytes] = field(repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DictStore) and self.values is other.values
+
+    def __hash__(self) -> int:
+        return id(self.values)
+
+    def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return the stored values."""
+        return {key: self.values[key] for key in keys if key in self.values}
+
+    def set_many(self, values: Mapping[str, bytes]) -> None:
+        """Store values."""
+        self.values.update(values)
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class FileStore:
+    """A store in an SQLite file that threads and processes can share: it is opened for each call. It can be pickled.
+
+    A new file can be read by its owner only, because it holds vectors of texts and answers about them. Writing does not
+    wait for the disk: a power failure may damage the file, which is then not used.
+    """
+
+    path: str
+
+    def __str__(self) -> str:
+        return self.path
+
+    def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return the stored values."""
+        select = "SELECT k, v FROM kv WHERE k IN ({})"
+        with closing(self._open()) as file:
+            rows = (file.execute(select.format(",".join("?" * len(batch))), batch) for batch in _batches(keys))
+            return dict(chain.from_iterable(rows))
+
+    def set_many(self, values: Mapping[str, bytes]) -> None:
+        """Store values."""
+        with closing(self._open()) as file, file:
+            file.execute("BEGIN IMMEDIATE")  # waits for other writers, where an upgraded lock would fail
+            file.executemany("INSERT OR REPLACE INTO kv VALUES (?, ?)", values.items())
+
+    def _open(self) -> sqlite3.Connection:
+        path = Path(self.path).expanduser()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            path.touch(0o600, exist_ok=False)  # SQLite gives its other files the same permissions
+        file = sqlite3.connect(path, timeout=_LOCK_TIMEOUT)
+        try:
+            if not file.execute("SELECT 1 FROM sqlite_master WHERE name = 'kv'").fetchone():
+                file.execute("CREATE TABLE IF NOT EXISTS kv (k TEXT PRIMARY KEY, v BLOB) WITHOUT ROWID")
+            file.execute("PRAGMA synchronous=OFF")
+        except sqlite3.Error:
+            file.close()
+            raise
+        return file
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class RedisStore:
+    """A store in Redis, or in a server with the same protocol.
+
+    Parameters
+    ----------
+    url : ``redis://``, ``rediss://`` or ``unix://``, as the ``redis`` client takes it. A password in it is never shown.
+
+    Raises
+    ------
+    ConfigurationError : the client does not take the URL.
+    MissingExtra : ``redis`` is not installed.
+    """
+
+    url: str = field(repr=False)
+
+    def __post_init__(self) -> None:
+        with suppress(ValueError):
+            hide(unquote(urlsplit(self.url).password or ""))
+        rule = "the URL of a cache must be redis://HOST:PORT/NUMBER, rediss://... or unix://PATH, "
+        rule += "with options that the redis client takes and the password percent-encoded"
+        is_valid = False
+        with suppress(ValueError, TypeError, AttributeError):  # which may hold a part of the password
+            _redis_client(self.url, os.getpid()).connection_pool.make_connection()  # does not connect yet
+            is_valid = True
+        require(is_valid, rule, "another")
+
+    def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return the stored values."""
+        names = ([f"advchunk:{key}" for key in batch] for batch in _batches(keys))
+        values = zip(keys, chain.from_iterable(self._execute("mget", batch) for batch in names), strict=True)
+        return {key: value for key, value in values if value is not None}
+
+    def set_many(self, values: Mapping[str, bytes]) -> None:
+        """Store values."""
+        for batch in _batches(list(values)):
+            self._execute("mset", {f"advchunk:{key}": values[key] for key in batch})
+
+    def __str__(self) -> str:
+        url = urlsplit(self.url)
+        return f"{url.scheme}://{url.hostname or url.path}" + (f":{url.port}" if url.port else "")
+
+    def _execute(self, command: str, argument: Any) -> Any:
+        redis = import_extra("redis", "redis")
+        try:
+            return getattr(_redis_client(self.url, os.getpid()), command)(argument)
+        except redis.RedisError as error:
+            message = f"{type(error).__name__}: {error}"
+        raise ConnectionError(message)  # not from the client's own error, whose frames hold the URL
+
+
+@lru_cache(maxsize=16)
+def _redis_client(url: str, _process: int) -> Any:
+    # Calling the model is better than waiting long for a cache.
+    return import_extra("redis", "redis").Redis.from_url(url, socket_connect_timeout=2, socket_timeout=2)
+
+
+def _batches(keys: Sequence[str]) -> Iterator[list[str]]:
+    return (list(keys[i : i + _MAX_KEYS]) for i in range(0, len(keys), _MAX_KEYS))
 
 
 class _CircuitBreaker:
@@ -63,21 +204,19 @@ class _CircuitBreaker:
             result = call()
         except (OSError, sqlite3.Error, TypeError, ValueError) as error:
             if operation not in self._open_until:
-                reason = f"{type(error).__name__}: {error}"
-                _log.warning("cache %s failed, calling the models instead: %s", self._name, reason)
-            now = time.monotonic()
-            suspends = ("read", "write") if operation == "read" else ("write",)
-            self._open_until.update(dict.fromkeys(suspends, now + max(_COOLDOWN, (now - start) / _PATIENCE)))
+                name = type(error).__name__
+                _log.warning("cache %s failed, calling the models instead: %s: %s", self._name, name, error)
+            until = (now := time.monotonic()) + max(_COOLDOWN, (now - start) / _PATIENCE)
+            self._open_until |= dict.fromkeys(("read", "write") if operation == "read" else ("write",), until)
             return None
         self._open_until.pop(operation, None)
         return result
 
     def decode(self, kind: str, item: Any, value: Any) -> Any:
         """Return the answer to an item that was stored as ``value``; None if it is missing, foreign or damaged."""
-        if isinstance(value, bytes) and value == _add_checksum(value[4:]):
-            answer = _decode(kind, item, value[4:])
-            if answer is not None:
-                return answer
+        is_whole = isinstance(value, bytes) and value == _add_checksum(value[4:])
+        if is_whole and (answer := _decode(kind, item, value[4:])) is not None:
+            return answer
         if value is not None and not self._damaged:
             _log.warning("cache %s holds foreign or damaged values; requesting those answers again", self._name)
             self._damaged = True
@@ -99,6 +238,9 @@ def _add_checksum(value: bytes) -> bytes:
     return zlib.crc32(value).to_bytes(4, "big") + value
 
 
+_TYPES = {"embed": "<f4", "score": "<f8", "choose": "<f8"}
+
+
 def _encode(kind: str, row: Any) -> bytes:
     return row.encode("utf-8", "surrogatepass") if kind == "complete" else np.asarray(row, _TYPES[kind]).tobytes()
 
@@ -117,13 +259,11 @@ def _decode(kind: str, item: Any, value: bytes) -> Any:
     return row if len(row) == texts and not np.isinf(row).any() else None
 
 
-_TYPES = {"embed": "<f4", "score": "<f8", "choose": "<f8"}
-
-
 def _stack(rows: list[Any]) -> Floats:
-    if len(widths := {len(row) for row in rows}) > 1:
-        msg = f"an embedder must return rows as long as those in its cache, got lengths {sorted(widths)}"
-        raise BadModelOutput(msg)
+    widths = sorted({len(row) for row in rows})
+    require_answer(
+        len(widths) == 1, f"an embedder must return rows as long as those in its cache, got lengths {widths}"
+    )
     return np.stack(rows)
 
 
@@ -163,10 +303,8 @@ class Cached:
     complete, acomplete = _cached_methods("complete")
 
     def __post_init__(self) -> None:
-        if not self.identity:
-            inner = getattr(self.model, "model", self.model)
-            msg = f"a cache needs a model with a model_name (set one on a function), got {type_name(inner)}"
-            raise ConfigurationError(msg)
+        kind = type_name(getattr(self.model, "model", self.model))
+        require(self.identity != "", "a cache needs a model with a model_name (set one on a function)", kind)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Cached) and (self.model, self.store) == (other.model, other.store)
@@ -177,9 +315,8 @@ class Cached:
     @property
     def identity(self) -> str:
         """Name of the model and its settings; empty if it has no name."""
-        if name := own_identity(self.model) or own_identity(self.model.model):
+        if name := own_identity(self.model) or own_identity(inner := self.model.model):
             return name
-        inner = self.model.model
         return f"{identity(inner)} {_settings(self.model)} {_settings(inner)}" if model_name(inner) else ""
 
     @property
@@ -215,8 +352,7 @@ class Cached:
         values = {key: _add_checksum(_encode(kind, row)) for key, row in fresh.items() if _passes(misses[key], row)}
         if values:
             _circuit_breaker(self.store).call("write", lambda: self.store.set_many(values))
-        answers = {**hits, **fresh}
-        return [answers[key] for key in keys]
+        return list(map((hits | fresh).__getitem__, keys))
 
 
 # A path or the URL of a Redis, a mapping, a store, or None for no cache.
@@ -231,10 +367,9 @@ def with_cache(model: _M, cache: CacheLike) -> _M | Cached:
         return Cached(model, _open_store(str(cache)))
     if hasattr(cache, "get_many") and hasattr(cache, "set_many"):
         return Cached(model, cache)
-    if isinstance(cache, MutableMapping):
-        return Cached(model, DictStore(cache))
-    msg = f"a cache must be a path, a Redis URL, a dict, or have get_many and set_many, got {type(cache).__qualname__}"
-    raise ConfigurationError(msg)
+    rule = "a cache must be a path, a Redis URL, a dict, or have get_many and set_many"
+    require(isinstance(cache, MutableMapping), rule, type(cache).__qualname__)
+    return Cached(model, DictStore(cache))
 
 
 @lru_cache(maxsize=64)
@@ -255,14 +390,12 @@ def _settings(model: Any) -> dict[str, Any]:
 
 def _passes(item: Any, row: Any) -> bool:
     """Return True if a row is an answer that can be used, as far as its request says."""
-    if isinstance(row, Exception):
-        return False
-    if isinstance(item, ChatRequest) and item.check is not None:
-        try:
+    try:
+        if isinstance(item, ChatRequest) and item.check is not None and not isinstance(row, Exception):
             item.check(row)
-        except BadModelOutput:
-            return False
-    return True
+    except BadModelOutput:
+        return False
+    return not isinstance(row, Exception)
 
 
 def _to_json(item: Any) -> Any:

@@ -10,9 +10,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 
 from advchunk import errors
-from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, import_extra, require
-from advchunk.models.huggingface import HuggingFaceLM
-from advchunk.models.tokens import TokenReader
+from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, import_extra, require, require_answer
+from advchunk.models.huggingface import HuggingFaceLM, TokenReader
 from advchunk.records import Floats, Ints
 
 SurpriseMeasure: TypeAlias = Literal["cross-entropy", "perplexity"]
@@ -63,15 +62,13 @@ class CausalLM:
 
     def score(self, items: Sequence[tuple[str, Sequence[int]]]) -> list[Floats]:
         """Return the (len(edges) - 1,) surprise of the units of each text."""
-        return [self._per_unit(self.model.surprise(text), text, edges) for text, edges in items]
+        surprise = (_tokens(self.model.surprise(text), len(text)) for text, _ in items)
+        edges = (np.asarray(edges, dtype=np.int64) for _, edges in items)
+        return [per_unit(*tokens, own, self.measure) for tokens, own in zip(surprise, edges, strict=True)]
 
     def choose(self, items: Sequence[tuple[str, Sequence[str]]]) -> list[Floats]:
         """Return the (k,) probabilities of the k options of each prompt."""
         return [_probabilities(self.model.choose(prompt, options), len(options)) for prompt, options in items]
-
-    def _per_unit(self, answer: Any, text: str, edges: Sequence[int]) -> Floats:
-        ends, nats = _tokens(answer, len(text))
-        return per_unit(ends, nats, np.asarray(edges, dtype=np.int64), self.measure)
 
 
 def per_unit(ends: Ints, nats: Floats, edges: Ints, measure: SurpriseMeasure = "cross-entropy") -> Floats:
@@ -190,10 +187,8 @@ def _load(name: str) -> TokenReader:
         raise MissingExtra(f"the reader of {name!r} ({errors.first_line(error)})", "gguf") from error  # noqa: EM102
     except (OSError, ValueError) as error:
         absent = "is not on this machine and could not be downloaded from the Hugging Face hub"
-        msg = (
-            f"language model {name!r} {'could not be read' if Path(folder).is_dir() else absent}: "
-            f"{errors.first_line(error)}"
-        )
+        problem = "could not be read" if Path(folder).is_dir() else absent
+        msg = f"language model {name!r} {problem}: {errors.first_line(error)}"
         raise errors.ModelUnavailable(msg) from error
     return TokenReader(model.to(device), tokenizer)
 
@@ -232,13 +227,11 @@ def _tokens(answer: Any, length: int) -> tuple[Ints, Floats]:
     except (TypeError, ValueError) as error:
         msg = f"{rule}, got {type(answer).__name__} ({error})"
         raise BadModelOutput(msg) from error
-    valid = ends.ndim == 1 and ends.shape == nats.shape and not np.any(np.diff(ends) < 0) and not np.any(np.isinf(nats))
-    if not valid or (len(ends) and not 0 <= ends[0] <= ends[-1] <= length):
-        msg = f"{rule}, got shapes {ends.shape} and {nats.shape} for {length} characters"
-        raise BadModelOutput(msg)
-    if np.any(nats < -_ROUNDING):  # most likely log-probabilities without the minus sign
-        msg = f"{rule}, got {np.nanmin(nats)}"
-        raise BadModelOutput(msg)
+    is_valid = ends.ndim == 1 and ends.shape == nats.shape and not (np.any(np.diff(ends) < 0) or np.any(np.isinf(nats)))
+    is_valid = is_valid and (not len(ends) or 0 <= ends[0] <= ends[-1] <= length)
+    require_answer(is_valid, f"{rule}, got shapes {ends.shape} and {nats.shape} for {length} characters")
+    least = np.nanmin(nats, initial=0)  # below 0 are most likely log-probabilities without the minus sign
+    require_answer(least >= -_ROUNDING, f"{rule}, got {least}")
     return ends, nats
 
 
@@ -248,7 +241,7 @@ def _probabilities(answer: Any, n: int) -> Floats:
     except (TypeError, ValueError) as error:
         msg = f"a language model must return {n} probabilities, got {type(answer).__name__} ({error})"
         raise BadModelOutput(msg) from error
-    if probabilities.shape != (n,) or not (np.all(probabilities >= 0) and 0 < probabilities.sum() <= 1 + 1e-3):
-        msg = f"a language model must return {n} probabilities whose sum is > 0 and <= 1, got {probabilities}"
-        raise BadModelOutput(msg)
+    is_valid = probabilities.shape == (n,) and np.all(probabilities >= 0) and 0 < probabilities.sum() <= 1 + 1e-3
+    rule = f"a language model must return {n} probabilities whose sum is > 0 and <= 1"
+    require_answer(bool(is_valid), f"{rule}, got {probabilities}")
     return probabilities

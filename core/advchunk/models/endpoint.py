@@ -1,20 +1,19 @@
-"""A chat model behind an OpenAI-compatible endpoint; the ``openai`` client is imported at the first call."""
+"""Chat models and embedders behind OpenAI-compatible endpoints; ``openai`` is imported at the first call."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 from advchunk.engine import ChatRequest
 from advchunk.engine.threads import run_coroutine
-from advchunk.errors import BadModelOutput, is_integer, require
+from advchunk.errors import is_integer, mask_known, require, require_answer
 from advchunk.models import chat
 from advchunk.models.chat import Budget, Chat, ChatModelLike, RefusedError, Reply, Usage
-from advchunk.models.connection import Endpoint, TransientRefusalError
-from advchunk.models.retrying import retrying
+from advchunk.models.connection import Endpoint, TransientRefusalError, retrying
 
 _FORMATS = ("json_schema", "json_object", "text")  # strictest first
 # Perhaps because of the format; llama.cpp's server answers 500 to an unknown one.
@@ -42,7 +41,7 @@ class OpenAIChat(Endpoint, Chat):
     concurrency : maximum concurrent calls, >= 1.
     budget : see `Budget`; None is unlimited.
     options : more fields of a request, such as ``{"top_p": 0.9}``; None removes a field, as in
-        ``{"max_tokens": None, "max_completion_tokens": 2048}``.
+        ``{"max_tokens": None, "max_completion_tokens": 2048}``. ``extra_headers`` are HTTP headers.
 
     >>> OpenAIChat("http://localhost:11434/v1", "qwen2.5:7b", concurrency=2).identity
     'qwen2.5:7b at http://localhost:11434/v1'
@@ -72,7 +71,12 @@ class OpenAIChat(Endpoint, Chat):
         """Await `ask`."""
         form = self._format
         try:
-            answer = await self._request("chat.completions.create", self._fields(request, form))
+            answer = await self._request(
+                "chat.completions.create",
+                {"messages": chat.message_dicts(request)},
+                **{name: getattr(request, name) for name in ("max_tokens", "temperature", "seed")},
+                response_format=_response_format(request, form),
+            )
         except RefusedError as refusal:
             raise self._chat_refusal(refusal, request, form) from None
         return self._reply(answer, request, form)
@@ -85,30 +89,21 @@ class OpenAIChat(Endpoint, Chat):
         answer: str = await retrying(self, "llm")(super()._attempt, request)
         return answer
 
-    def _fields(self, request: ChatRequest, form: int) -> dict[str, Any]:
-        schema = json.loads(request.schema) if request.schema else None
-        json_schema = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
-        response_format = (json_schema, {"type": "json_object"}, None)[form] if schema else None
-        body = {name: getattr(request, name) for name in ("max_tokens", "temperature", "seed")}
-        body |= {"response_format": response_format, **self.options}
-        extra_body = {name: value for name, value in body.items() if value is not None}
-        return {"model": self.model, "messages": chat.message_dicts(request), "extra_body": extra_body}
-
     def _reply(self, answer: Any, request: ChatRequest, form: int) -> Reply:
         choices = getattr(answer, "choices", None)
         choice = choices[0] if isinstance(choices, list) and choices else None
         message = getattr(choice, "message", None)
-        text, refusal = getattr(message, "content", None), getattr(message, "refusal", None)
+        text: Any = getattr(message, "content", None)
+        refusal = getattr(message, "refusal", None)
         if getattr(choice, "finish_reason", None) == "content_filter":
             text, refusal = None, "a content filter"
-        if not isinstance(text, str):
-            msg = self._message(f"refused: {refusal}" if isinstance(refusal, str) else "answered without text")
-            raise BadModelOutput(msg)
+        problem = f"refused: {refusal}" if isinstance(refusal, str) else "answered without text"
+        require_answer(isinstance(text, str), self._message(problem))
         if request.schema and not self._proven:
             self._format, self._proven = form, True
         usage = getattr(answer, "usage", None)
         counts = (chat.as_token_count(getattr(usage, name, None)) for name in ("prompt_tokens", "completion_tokens"))
-        return Reply(self._client.mask(text), *counts)
+        return Reply(mask_known(text), *counts)
 
     def _chat_refusal(self, refusal: RefusedError, request: ChatRequest, form: int) -> RefusedError:
         """Return a refusal that the format may have caused as one that is followed by a try in the next format."""
@@ -120,10 +115,15 @@ class OpenAIChat(Endpoint, Chat):
         return refusal
 
 
+def _response_format(request: ChatRequest, form: int) -> dict[str, Any] | None:
+    if request.schema is None or _FORMATS[form] == "text":
+        return None
+    schema = {"name": "answer", "strict": True, "schema": json.loads(request.schema)}
+    return {"type": _FORMATS[form]} | ({"json_schema": schema} if _FORMATS[form] == "json_schema" else {})
+
+
 def chat_model(llm: ChatModelLike | str | None, name: str, budget: Budget | None = None) -> Chat:
-    """Coerce a chat model as `as_chat` does; a string is the base URL of an endpoint that has a model of this
-    ``name``.
-    """
+    """Coerce a chat model as `as_chat` does; a string is the URL of an endpoint that has a model of this ``name``."""
     return chat.as_chat(_shared_endpoint(llm, name) if isinstance(llm, str) else llm, budget=budget)
 
 
@@ -131,3 +131,63 @@ def chat_model(llm: ChatModelLike | str | None, name: str, budget: Budget | None
 def _shared_endpoint(base_url: str, model: str) -> OpenAIChat:
     """Return one model for all callers, so that they share its connections and its limit on concurrency."""
     return OpenAIChat(base_url, model)
+
+
+@dataclass(eq=False)
+class OpenAIEmbedder(Endpoint):
+    """An embedding model behind any OpenAI-compatible endpoint: vLLM, llama.cpp, Ollama, or a hosted one.
+
+    Parameters
+    ----------
+    dimensions : length of the vectors, >= 1, which is requested and checked; None is the model's own.
+    batch_size : maximum texts per call, >= 1.
+    max_tokens : tokens of the longest text the model reads, >= 1; longer texts are embedded in parts. None if
+        unlimited.
+    tokenizer : counts the tokens of the model (see `counters.as_counter`); None is the built-in WordPiece, whose counts
+        differ from those of the model.
+    base_url, model, api_key_env, timeout, retries, backoff, longest_wait, options : see `OpenAIChat`.
+
+    >>> OpenAIEmbedder("https://api.openai.com/v1", "text-embedding-3-small", dimensions=256).identity
+    'text-embedding-3-small at https://api.openai.com/v1, 256 dimensions'
+    """
+
+    _: KW_ONLY
+    dimensions: int | None = None
+    batch_size: int = 128
+    max_tokens: int | None = None
+    tokenizer: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("dimensions", "batch_size", "max_tokens"):
+            value = getattr(self, name)
+            optional = value is None and name != "batch_size"
+            require(optional or is_integer(value, 1), f"{name} must be a whole number >= 1", value)
+        self.load()
+
+    @property
+    def identity(self) -> str:
+        """Name of the model and its settings in a cache."""
+        return super().identity + (f", {self.dimensions} dimensions" if self.dimensions else "")
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return a row for each text, or raise `ModelUnavailable` or `BadModelOutput`."""
+        return run_coroutine(self.aembed(texts))
+
+    async def aembed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Await `embed`."""
+        filled = [text or " " for text in texts]  # endpoints refuse an empty text
+        batches = [filled[i : i + self.batch_size] for i in range(0, len(filled), self.batch_size)]
+        call = retrying(self, "llm")
+        return [row for batch in batches for row in await call(self._embed_batch, batch)]
+
+    async def _embed_batch(self, texts: list[str]) -> list[list[float]]:
+        fields = {"input": texts, "encoding_format": "float"}
+        answer = await self._request("embeddings.create", fields, dimensions=self.dimensions)
+        rows = {getattr(item, "index", None): item.embedding for item in getattr(answer, "data", None) or ()}
+        is_complete = rows.keys() == set(range(len(texts)))
+        require_answer(is_complete, self._message(f"answered {len(texts)} texts with {len(rows)} vectors"))
+        lengths = sorted({len(row) for row in rows.values()})
+        rule = f"must return vectors of length {self.dimensions}, got {lengths}"
+        require_answer(not self.dimensions or lengths == [self.dimensions], self._message(rule))
+        return [rows[i] for i in range(len(texts))]

@@ -1,6 +1,4 @@
-"""Vectors of words alone: each word is hashed to a few dimensions, so that texts are similar if they share rare
-words.
-"""
+"""Vectors of words alone: a word is hashed to a few dimensions, so that texts are similar if they share rare words."""
 
 from __future__ import annotations
 
@@ -28,11 +26,9 @@ class HashedWords:
     """Embed texts as bags of hashed words, without a model or statistics of a corpus.
 
     Words are split as by BERT (a Chinese character is a word; other scripts without spaces have pairs of characters),
-    without stop words and marks, and stemmed. A stem adds
-    sqrt(w / 4) or its negative to 4 of the d dimensions, which it is hashed to; w is the sum of ln(1 + r) over its
-    words in the text, r the rank of a word by frequency in the vocabulary of the embedded tokenizer, and that
-    vocabulary's size for other words. The root makes a repeated word count less, and ln r stands in for the inverse
-    document frequency.
+    without stop words and marks, and stemmed. A stem adds sqrt(w / 4) or its negative to 4 of the d dimensions, which
+    it is hashed to; w is the sum of ln(1 + r) over its words in the text, r the rank of a word by frequency in the
+    vocabulary of the embedded tokenizer, or its size: it stands in for the inverse document frequency.
 
     A row depends only on its own text, to the last bit. Cosines of different texts have noise of about 1 / sqrt(d).
 
@@ -84,11 +80,7 @@ class HashedWords:
         return unit_rows(rows)
 
     def _stems(self, words: Sequence[str]) -> tuple[Ints, Ints, Floats]:
-        """Return the hashes of s stems, (s, 4), in their own order, and the stem and the weight of each word: (w,)
-        each.
-
-        The order makes a text add up its stems in the same order in any batch.
-        """
+        """Return the hashes of s stems, (s, 4), in the same order in any batch, and each word's stem and weight."""
         stem, ranks = make_stemmer("snowball", self.language), _ranks()
         digests = b"".join(blake2b(stem(word).encode(), digest_size=8 * HASHES).digest() for word in words)
         hashes = np.frombuffer(digests, "<i8").reshape(-1, HASHES)

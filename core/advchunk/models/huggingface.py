@@ -1,14 +1,17 @@
 """A causal language model of Hugging Face transformers that reads texts of any length in bounded memory."""
 
-import re
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from inspect import signature
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 
-from advchunk.errors import import_extra, require
-from advchunk.models.tokens import TokenReader, copy_prefix, is_plain_cache
+from advchunk.errors import ConfigurationError, import_extra, require
+from advchunk.models.counters import replace_surrogates, untruncated
 from advchunk.records import Floats, Ints
 
 # Tokens, even for models that could read more: values must not depend on a machine's memory.
@@ -17,7 +20,71 @@ MAX_LOGIT_BYTES = 2**28  # per block
 MIN_BLOCK = 64  # tokens, even if these exceed MAX_LOGIT_BYTES
 MAX_PROMPTS = 4  # whose keys and values are cached, for prompts with the same beginning
 
-_SURROGATE = re.compile("[\ud800-\udfff]")  # UTF-8 cannot encode it
+_PLACEHOLDER = "\ue000"  # for the prompt in a chat template
+
+
+class TokenReader:
+    """Runs a model over tokens, and caches its properties."""
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        if not getattr(tokenizer, "is_fast", False):
+            msg = f"a language model needs a fast tokenizer, with offsets, got {type(tokenizer).__name__}"
+            raise ConfigurationError(msg)
+        self.model, self.tokenizer = model.eval(), tokenizer
+        self.prompts: list[tuple[list[int], Any]] = []  # tokens, and their keys and values; the latest last
+        self.lock = threading.Lock()
+
+    @cached_property
+    def lead(self) -> list[int]:
+        """Special tokens in front of each text, such as BOS."""
+        encoding = _backend(self.tokenizer, special=True).encode("a")
+        tokens = zip(encoding.ids, encoding.special_tokens_mask, strict=True)
+        return [token for token, _ in takewhile(lambda pair: pair[1], tokens)]
+
+    @cached_property
+    def frame(self) -> tuple[str, str] | None:
+        """The chat template's text before and after a user message; None without a template."""
+        if not getattr(self.tokenizer, "chat_template", None):
+            return None
+        message = {"role": "user", "content": _PLACEHOLDER}
+        options = {"tokenize": False, "add_generation_prompt": True, "enable_thinking": False}
+        dialogue = self.tokenizer.apply_chat_template([message], **options)
+        before, placeholder, after = dialogue.partition(_PLACEHOLDER)
+        return (before, after) if placeholder else None
+
+    def encode(self, text: str, *, special: bool = False) -> Any:
+        """Return the encoding of a text, in which special tokens are text unless they are ``special``."""
+        return _backend(self.tokenizer, special=special).encode(replace_surrogates(text), add_special_tokens=False)
+
+    @property
+    def limit(self) -> int | None:
+        """The model's maximum number of tokens; None if it has no limit."""
+        return getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
+
+    def run(self, rows: Any, cache: Any, last: int) -> tuple[Any, Any]:
+        """Read (b, t) tokens after the cached ones; return the (b, last, v) logits of the last, and the new cache."""
+        options = {"logits_to_keep": last} if "logits_to_keep" in signature(self.model.forward).parameters else {}
+        out = self.model(input_ids=rows.to(self.model.device), past_key_values=cache, use_cache=True, **options)
+        if (cache := getattr(out, "past_key_values", None)) is None:
+            msg = f"a language model must keep keys and values, which {type(self.model).__name__} does not"
+            raise ConfigurationError(msg)
+        return out.logits[:, -last:], cache
+
+
+@lru_cache(maxsize=8)
+def _backend(tokenizer: Any, *, special: bool) -> Any:
+    copy = untruncated(tokenizer.backend_tokenizer)
+    copy.encode_special_tokens = not special
+    return copy
+
+
+def _copy_prefix(cache: Any, length: int, rows: int) -> Any:
+    """Return the cache of the first ``length`` tokens of a plain cache, repeated for ``rows`` rows."""
+    copy = import_extra("transformers", "transformers").DynamicCache()
+    for i, layer in enumerate(cache.layers):
+        keys, values = (tensor[..., :length, :].expand(rows, -1, -1, -1) for tensor in (layer.keys, layer.values))
+        copy.update(keys, values, i)
+    return copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +137,7 @@ class HuggingFaceLM:
     def surprise(self, text: str) -> tuple[Ints, Floats]:
         """Return the end of each token of a text, and its surprise in nats given the context before it."""
         torch, reader = import_extra("torch", "transformers"), self.reader
-        encoding = reader.plain.encode(_SURROGATE.sub("\ufffd", text), add_special_tokens=False)
+        encoding = reader.encode(text)
         ids, room = encoding.ids, self.context - len(reader.lead)
         stride = max(min(int(self.context * self.evict), room - 1), 1)
         nats, end = np.full(len(ids), np.nan), 0
@@ -84,7 +151,8 @@ class HuggingFaceLM:
     def _read(self, ids: Sequence[int]) -> Floats:
         """Return the (t - 1,) surprise of each of t tokens but the first."""
         torch, reader = import_extra("torch", "transformers"), self.reader
-        block = max(MAX_LOGIT_BYTES // (4 * int(reader.config.vocab_size)), MIN_BLOCK)
+        vocabulary = int(reader.model.config.get_text_config().vocab_size)
+        block = max(MAX_LOGIT_BYTES // (4 * vocabulary), MIN_BLOCK)
         tokens, cache, nats = torch.tensor(ids), None, list[Floats]([np.zeros(0)])
         for start in range(0, len(ids) - 1, block):
             following = tokens[start + 1 : start + block + 1]
@@ -128,23 +196,23 @@ class HuggingFaceLM:
 
     def _tokenize_answer(self, prompt: str, answer: str) -> list[int]:
         """Return the tokens of a prompt and its answer, in the chat template if there is one."""
-        reader, prompt = self.reader, _SURROGATE.sub("\ufffd", prompt)
+        reader = self.reader
         if reader.frame is None:
-            return [*reader.lead, *reader.plain.encode(prompt + answer, add_special_tokens=False).ids]
-        before, after = reader.frame
-        parts = (reader.special, before), (reader.plain, prompt), (reader.special, after + answer)
-        return [token for tokenizer, text in parts for token in tokenizer.encode(text, add_special_tokens=False).ids]
+            return [*reader.lead, *reader.encode(prompt + answer).ids]
+        before, after = (reader.encode(text, special=True).ids for text in (reader.frame[0], reader.frame[1] + answer))
+        return [*before, *reader.encode(prompt).ids, *after]
 
     def _cached_prefix(self, tokens: Sequence[int], rows: int) -> tuple[int, Any]:
         """Return the length of the longest prefix shared with a cached prompt, and its cache for ``rows`` rows."""
         with self.reader.lock:
             prefixes = [(_shared_length([tokens, prompt]), cache) for prompt, cache in self.reader.prompts]
         length, cache = max(prefixes, key=lambda prefix: prefix[0], default=(0, None))
-        return length, copy_prefix(cache, length, rows) if length else None
+        return length, _copy_prefix(cache, length, rows) if length else None
 
     def _cache_prompt(self, tokens: list[int], cache: Any) -> None:
         """Cache a prompt, in place of those that share half of their tokens with it, or of the oldest."""
-        if is_plain_cache(cache):
+        plain = import_extra("transformers", "transformers").cache_utils.DynamicLayer  # of all tokens, and nothing else
+        if all(type(layer) is plain for layer in getattr(cache, "layers", [None])):
             with self.reader.lock:
                 others = [old for old in self.reader.prompts if 2 * _shared_length([old[0], tokens]) < len(old[0])]
                 self.reader.prompts = [*others[-MAX_PROMPTS + 1 :], (tokens, cache)]

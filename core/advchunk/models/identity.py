@@ -6,24 +6,19 @@ import pickle
 import sys
 from functools import cache, partial
 from hashlib import sha256
+from inspect import iscoroutine
 from types import ModuleType
 from typing import Any, Final
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
+from advchunk.errors import ConfigurationError, mask
+
 _PROCESS: Final = uuid4().hex  # process ids are reused
 _GIVEN: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # names of resources without a lasting one
 _log = logging.getLogger("advchunk")
 # Fields of a framework's model that do not change its answers.
-_CALL_SETTINGS = {
-    "batch_size",
-    "embed_batch_size",
-    "chunk_size",
-    "num_workers",
-    "timeout",
-    "max_retries",
-    "show_progress",
-}
+_NEUTRAL = {"batch_size", "embed_batch_size", "chunk_size", "num_workers", "timeout", "max_retries", "show_progress"}
 
 
 def identity(resource: Any) -> str:
@@ -84,7 +79,7 @@ def _warn_of_short_name(name: str) -> None:
 
 def _settings(model: Any) -> str:
     """Return a digest of the plain fields of a framework's model (pydantic's), such as its dimensions."""
-    names = [name for name in getattr(type(model), "model_fields", ()) if name not in _CALL_SETTINGS]
+    names = [name for name in getattr(type(model), "model_fields", ()) if name not in _NEUTRAL]
     values = {name: value for name in names if _is_plain(value := getattr(model, name, None))}
     return f" {_digest(sorted(values.items()))}" if values else ""
 
@@ -112,11 +107,25 @@ def own_identity(model: Any) -> str:
     return name if isinstance(name := getattr(model, "identity", None), str) else ""
 
 
+def lasting_identity(model: Any) -> str:
+    """Return the name that a model gives itself, or its `identity`; an empty string if it has no name."""
+    return own_identity(model) or (identity(model) if model_name(model) else "")
+
+
+def not_awaitable(answer: Any, kind: str) -> Any:
+    """Return the answer of a user's function to a synchronous call; raise `ConfigurationError` for a coroutine."""
+    if iscoroutine(answer):
+        answer.close()  # or Python warns that it was never awaited
+        msg = f"an async {kind} needs an async call, such as achunk or achunk_many"
+        raise ConfigurationError(msg)
+    return answer
+
+
 def model_name(model: Any) -> str:
     """Return the name of a model, or an empty string."""
     for attribute in ("model_name", "model", "model_name_or_path", "name_or_path", "name"):
         if isinstance(value := getattr(model, attribute, None), str):
-            return value
+            return mask(value)  # it may be an address
     try:
         return str(sentence_transformer(model)[0].auto_model.config.name_or_path)
     except (AttributeError, TypeError, IndexError):

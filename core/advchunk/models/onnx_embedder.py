@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from advchunk.errors import ModelUnavailable, first_line, import_extra, require
 from advchunk.models.counters import replace_surrogates
 from advchunk.models.signals import unit_rows
-from advchunk.models.token_batches import embed_in_batches
-from advchunk.records import Floats
+from advchunk.records import Floats, Ints
 
+_T = TypeVar("_T")
+
+BUDGET = 1024  # tokens with padding; on a processor, larger batches only add padding (benchmarks/MODELS.md)
 _INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
 
 
@@ -108,6 +112,30 @@ class OnnxEmbedder:
         return folder
 
 
+def token_batches(tokens: Ints, budget: int = BUDGET) -> list[Ints]:
+    """Return the indices of texts of the given (n,) numbers of tokens in batches, longest first.
+
+    A batch has at most ``budget`` tokens after padding, or a single text.
+
+    >>> [batch.tolist() for batch in token_batches(np.array([2, 9, 5, 4]), 10)]
+    [[1], [2, 3], [0]]
+    """
+    order = np.argsort(-tokens, kind="stable")
+    edges = [0]
+    while edges[-1] < len(order):
+        edges.append(edges[-1] + max(budget // max(int(tokens[order[edges[-1]]]), 1), 1))
+    return [order[start:end] for start, end in pairwise(edges)]
+
+
+def embed_in_batches(embed: Callable[[list[_T]], Any], texts: Sequence[_T], tokens: Ints) -> Floats:
+    """Embed n texts of the given (n,) numbers of tokens in `token_batches`; return their (n, d) rows in order."""
+    if not len(texts):
+        return np.empty((0, 0), dtype=np.float32)
+    batches = token_batches(tokens)
+    rows = [np.asarray(embed([texts[i] for i in batch])) for batch in batches]
+    return np.concatenate(rows)[np.argsort(np.concatenate(batches))]
+
+
 def not_downloaded(name: str, error: Exception) -> ModelUnavailable:
     """Return the error for a model that is neither here nor on the hub."""
     absent = f"embedder {name!r} is not on this machine and could not be downloaded from the Hugging Face hub"
@@ -117,17 +145,15 @@ def not_downloaded(name: str, error: Exception) -> ModelUnavailable:
 
 
 def _read_modules(folder: Path) -> tuple[Path, int, Callable[[Floats, Any], Floats], bool]:
-    """Return the folder of the transformer, its limit in tokens, the pooling, and whether rows are scaled to length
-    1.
-    """
+    """Return the folder of the transformer, its limit in tokens, the pooling, and if rows are scaled to length 1."""
     modules = _read(folder / "modules.json") or []
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
     plain = kinds[:2] == ["Transformer", "Pooling"] and {*kinds[2:]} <= {"Normalize"}
     require(plain, f"the modules in {folder} must be a Transformer, a Pooling and at most a Normalize", kinds)
     transformer, pooling = (folder / module["path"] for module in modules[:2])
     options = _read(pooling / "config.json")
-    modes = [name for name, value in options.items() if name.startswith("pooling_mode_") and value]
-    mode = "+".join(modes) or str(options.get("pooling_mode"))
+    flags = [name[13:] for name, value in options.items() if name.startswith("pooling_mode_") and value]
+    mode = "+".join(re.sub("_tokens?$", "", flag) for flag in flags) or str(options.get("pooling_mode"))
     require(mode in _POOLING, "the pooling must be the mean, the first or the last token", mode)
     require(options.get("include_prompt", True), "the pooling must include the prompt", False)
     settings = _read(transformer / "sentence_bert_config.json")
@@ -150,25 +176,9 @@ def _read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
-def _mean(tokens: Floats, mask: Any) -> Floats:
-    weights = mask[..., None]
-    return np.asarray((tokens * weights).sum(1) / weights.sum(1))
-
-
-def _first(tokens: Floats, _mask: Any) -> Floats:
-    return np.asarray(tokens[:, 0])
-
-
-def _last(tokens: Floats, mask: Any) -> Floats:
-    return np.asarray(tokens[np.arange(len(tokens)), mask.sum(1) - 1])
-
-
-# By name in the configuration of sentence-transformers, since version 6 and before.
+# By name in the configuration of sentence-transformers; before version 6 there was one "pooling_mode_..." for each.
 _POOLING: Mapping[str, Callable[[Floats, Any], Floats]] = {
-    "mean": _mean,
-    "cls": _first,
-    "lasttoken": _last,
-    "pooling_mode_mean_tokens": _mean,
-    "pooling_mode_cls_token": _first,
-    "pooling_mode_lasttoken": _last,
+    "mean": lambda tokens, mask: np.asarray((tokens * mask[..., None]).sum(1) / mask.sum(1, keepdims=True)),
+    "cls": lambda tokens, _: np.asarray(tokens[:, 0]),
+    "lasttoken": lambda tokens, mask: np.asarray(tokens[np.arange(len(tokens)), mask.sum(1) - 1]),
 }

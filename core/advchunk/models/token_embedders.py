@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from advchunk.errors import BadModelOutput, ConfigurationError, import_extra
+from advchunk.errors import ConfigurationError, import_extra, require_answer
 from advchunk.models.counters import replace_surrogates, untruncated
 from advchunk.models.embedders import EmbedderLike, as_embedder
 from advchunk.models.identity import identity, prompt_of, sentence_transformer, type_name
@@ -35,9 +35,7 @@ class TokenEmbedder(Protocol):
 
 
 class DocumentEmbedder(Protocol):
-    """The further method of a custom embedder that reads the chunks of a document together, such as
-    voyage-context-3.
-    """
+    """The further method of a custom embedder that reads the chunks of a document together."""
 
     def embed_document(self, texts: Sequence[str], /) -> Any:
         """Return the (n, d) vectors of the n chunks of a document, in their order."""
@@ -76,25 +74,19 @@ class CheckedTokenEmbedder:
         """Return the t token ids of a text, and the (t,) non-decreasing offsets just past each token."""
         ids, offsets = self.model.tokenize(replace_surrogates(text))
         ends = np.array([end for _, end in offsets], dtype=np.int64)
-        if len(ids) != len(ends) or np.any(np.diff(ends, prepend=0, append=len(text)) < 0):
-            msg = (
-                f"tokenize must return ids and as many ascending offsets within {len(text)} characters, got "
-                f"{len(ids)} ids"
-            )
-            raise BadModelOutput(msg)
+        is_valid = len(ids) == len(ends) and not np.any(np.diff(ends, prepend=0, append=len(text)) < 0)
+        rule = f"tokenize must return ids and as many ascending offsets within {len(text)} characters"
+        require_answer(is_valid, f"{rule}, got {len(ids)} ids")
         return tuple(map(int, ids)), ends
 
     def embed_tokens(self, windows: Sequence[tuple[int, ...]]) -> list[Floats]:
         """Return the (t, d) float32 vectors of the tokens of each window."""
-        return _checked(
-            self.model.embed_tokens(windows), windows, "embed_tokens must return finite (t, d) vectors for windows of t"
-        )
+        rule = "embed_tokens must return finite (t, d) vectors for windows of t"
+        return _checked(self.model.embed_tokens(windows), windows, rule)
 
 
 class CheckedDocumentEmbedder(CheckedTokenEmbedder):
-    """A document embedder behind the interface of a token embedder: a document is a window, and its chunks are the
-    tokens.
-    """
+    """A document embedder behind the interface of a token embedder: a document is a window of chunks as tokens."""
 
     __slots__ = ()
 
@@ -106,15 +98,12 @@ class CheckedDocumentEmbedder(CheckedTokenEmbedder):
 
 
 def _checked(answer: Iterable[Any], windows: Sequence[Sequence[Any]], rule: str) -> list[Floats]:
-    """Return the vectors of each window as float32; raise `BadModelOutput` if they are not one finite row for each
-    member.
-    """
+    """Return the vectors of each window as float32; `BadModelOutput` if they are not a finite row for each member."""
     rows = [np.asarray(own, dtype=np.float32) for own in answer]
     shapes, lengths = [own.shape for own in rows], [len(window) for window in windows]
     is_valid = all(len(shape) == 2 for shape in shapes) and [shape[0] for shape in shapes] == lengths
-    if not is_valid or len({shape[1] for shape in shapes}) > 1 or not all(np.isfinite(own).all() for own in rows):
-        msg = f"{rule} = {lengths}, got {shapes}"
-        raise BadModelOutput(msg)
+    is_valid = is_valid and len({shape[1] for shape in shapes}) <= 1 and all(np.isfinite(own).all() for own in rows)
+    require_answer(is_valid, f"{rule} = {lengths}, got {shapes}")
     return rows
 
 
@@ -147,8 +136,7 @@ def as_token_embedder(embedder: EmbedderLike = None, batch_size: int | None = No
         return CheckedTokenEmbedder(_Transformer(encoder, prompt_of(model)), encoder, batch_size)
     msg = (
         "late vectors need an embedder that shows token vectors: a SentenceTransformer with a fast tokenizer and mean "
-        "pooling, "
-        'such as embedder="minilm", or an object with tokenize and embed_tokens, or with embed_document, got '
+        'pooling, such as embedder="minilm", or an object with tokenize and embed_tokens, or with embed_document, got '
         f"{type_name(model)}"
     )
     raise ConfigurationError(msg)
@@ -166,8 +154,7 @@ class _Transformer:
         self._encoder = encoder
         self._tokenizer = untruncated(encoder.tokenizer.backend_tokenizer)
         self._tokenizer.encode_special_tokens = True  # special tokens in a text are text
-        mask = self._tokenizer.encode("a").special_tokens_mask
-        ids = self._tokenizer.encode("a").ids
+        mask, ids = (sample := self._tokenizer.encode("a")).special_tokens_mask, sample.ids
         n_before, n_after = (len(list(takewhile(bool, some))) for some in (mask, mask[::-1]))
         self._before = [*ids[:n_before], *self.tokenize(prompt)[0]]
         self._after = ids[len(ids) - n_after :]

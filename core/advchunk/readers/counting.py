@@ -2,13 +2,8 @@
 
 import re
 
-_ROMAN = dict(
-    zip(
-        (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1),
-        ["m", "cm", "d", "cd", "c", "xc", "l", "xl", "x", "ix", "v", "iv", "i"],
-        strict=True,
-    )
-)
+_SIGNS = "m cm d cd c xc l xl x ix v iv i".split()  # noqa: SIM905
+_ROMAN = dict(zip((1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1), _SIGNS, strict=True))
 _DIGITS = ["", *"一二三四五六七八九"]
 _CHINESE = re.compile("chinese|taiwanese|ideographDigital|japaneseCounting|koreanCounting")
 _PRIVATE = re.compile("[\ue000-\uf8ff]")  # characters of fonts of symbols
@@ -43,11 +38,7 @@ def format_count(count: int, form: str) -> str:
 
 
 def bullet(sign: str) -> str:
-    """Return the marker of an item with a bullet: "-", "-" and a box or check, or a word; "" if the bullet is blank.
-
-    >>> bullet("•"), bullet("☐"), bullet("Note"), bullet(" ")
-    ('-', '- ☐', 'Note', '')
-    """
+    """Return the marker of an item with a bullet: "-", "-" and a box or check, or a word; "" if the bullet is blank."""
     if not sign.strip():
         return ""
     sign = _PRIVATE.sub("", sign).strip()

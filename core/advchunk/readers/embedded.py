@@ -25,15 +25,10 @@ class Inset(NamedTuple):
 
 
 class PageMark(NamedTuple):
-    """A place where a page begins.
-
-    Parameters
-    ----------
-    page : its number; None for the number after the one before.
-    """
+    """A place where a page begins."""
 
     offset: int
-    page: int | None
+    page: int | None  # None for the number after the one before
 
 
 # The markers of quotes and list items before the first text of a line.
@@ -115,7 +110,9 @@ def insets(flat: str) -> list[Inset]:
         return []
     all_insets = [*_html_insets(flat)] if has_html else []
     if has_latex:
-        all_insets += _latex_insets(flat)
+        headings = (match for match in _SECTION.finditer(flat) if _begins_line(flat, match.start()))
+        all_insets += (Inset(*match.span(), "heading", SECTION_LEVELS[match["name"]]) for match in headings)
+        all_insets += _environments(flat) if "\\begin{" in flat else ()
     all_insets += _page_insets(flat)
     all_insets.sort(key=lambda inset: (inset.start, -inset.end))
     outermost, last = list[Inset](), 0
@@ -130,10 +127,6 @@ def breaks(flat: str, of: Sequence[Inset]) -> list[int]:
     """Return the offsets within lines at which insets begin and end, ascending: lines of their own begin there."""
     ends = (inset.end for inset in of if not _AT_LINE_END.match(flat, inset.end))
     return sorted({*(inset.start for inset in of if not _begins_line(flat, inset.start)), *ends})
-
-
-def _is_marks(before: str) -> bool:
-    return not before.strip() or re.fullmatch(MARKS, before) is not None
 
 
 # HTML.
@@ -153,9 +146,16 @@ def _html_insets(flat: str) -> Iterator[Inset]:
     spans = _outermost(spans)
     for start, end in spans:
         yield Inset(_with_tags_before(flat, start), _TAGS_AFTER.match(flat, end).end(), "table")  # type: ignore[union-attr]
-    tags = (tag.start() for tag in _ROW_TAG.finditer(flat))
-    halves = (at for at in tags if not _is_inside(at, spans) and _begins_line(flat, at))
-    yield from _half_tables(flat, sorted({*halves, *(at for at in unclosed if not _is_inside(at, spans))}), spans)
+    halves = (tag.start() for tag in _ROW_TAG.finditer(flat) if _begins_line(flat, tag.start()))
+    last, after = (
+        0,
+        [start for start, _ in spans],
+    )  # tables that are not closed, or not opened, up to the next whole one
+    for at in sorted({*halves, *unclosed}):
+        if at >= last and not _is_inside(at, spans):
+            place = bisect_right(after, at)
+            last = _half_end(flat, at, after[place] if place < len(after) else len(flat))
+            yield Inset(at, last, "table")
 
 
 def _details(flat: str) -> Iterator[Inset]:
@@ -171,23 +171,9 @@ def _details(flat: str) -> Iterator[Inset]:
 
 
 def details_summary(block: str) -> str | None:
-    r"""Return the summary of details, as it is written, "" if they have none; None for another block.
-
-    >>> details_summary("<details>\n<summary>More <b>tea</b></summary>\nGreen.\n</details>")
-    'More <b>tea</b>'
-    """
+    """Return the summary of details, as it is written, "" if they have none; None for another block."""
     match = _SUMMARY.match(block)
     return (match["title"] or "") if match else None
-
-
-def _half_tables(flat: str, starts: list[int], whole: list[tuple[int, int]]) -> Iterator[Inset]:
-    """Yield tables that are not closed, or not opened, up to the next whole one."""
-    last, after = 0, [start for start, _ in whole]
-    for at in starts:
-        if at >= last:
-            place = bisect_right(after, at)
-            last = _half_end(flat, at, after[place] if place < len(after) else len(flat))
-            yield Inset(at, last, "table")
 
 
 def _outermost(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -199,14 +185,12 @@ def _outermost(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _is_inside(offset: int, spans: list[tuple[int, int]]) -> bool:
-    place = bisect_right(spans, (offset, len(spans) and spans[-1][1])) - 1
+    place = bisect_right(spans, offset, key=lambda span: span[0]) - 1
     return place >= 0 and offset < spans[place][1]
 
 
 def _is_in_line(flat: str, offset: int) -> bool:
-    """Return True if an offset is in inline code or in a row between pipes, as far as 1,000 characters before it
-    tell.
-    """
+    """Return True if an offset is in inline code or a row of pipes, as far as the 1,000 characters before tell."""
     first = max(offset - 1000, 0)
     line = max(flat.rfind("\n", first, offset) + 1, first)
     before = flat[line:offset]
@@ -241,14 +225,6 @@ def _stripped(flat: str, start: int, end: int) -> int:
 # LaTeX.
 
 
-def _latex_insets(flat: str) -> Iterator[Inset]:
-    for match in _SECTION.finditer(flat):
-        if _begins_line(flat, match.start()):
-            yield Inset(*match.span(), "heading", SECTION_LEVELS[match["name"]])
-    if "\\begin{" in flat:
-        yield from _environments(flat)
-
-
 def _environments(flat: str) -> Iterator[Inset]:
     tokens = [*_ENVIRONMENT.finditer(flat)]
     listings = [*_listings(flat, tokens)]
@@ -271,10 +247,9 @@ def _environments(flat: str) -> Iterator[Inset]:
     spans = _outermost(spans)
     yield from (Inset(*span, "code") for span in listings)
     yield from (Inset(*span, "table") for span in spans)
-    unclosed = [at for name, at in stack if name != "array" and _begins_line(flat, at) and not _is_inside(at, spans)]
     last = 0
-    for at in unclosed:
-        if at >= last:
+    for name, at in stack:  # those that are not closed
+        if at >= last and name != "array" and _begins_line(flat, at) and not _is_inside(at, spans):
             place = bisect_right(spans, (at, at))
             most = spans[place][0] if place < len(spans) else len(flat)
             blank = _BLANK_LINE.search(flat, at, most)
@@ -299,8 +274,10 @@ def _listings(flat: str, tokens: Sequence[re.Match[str]]) -> Iterator[tuple[int,
 
 
 def _begins_line(flat: str, start: int) -> bool:
+    """Return True if only white space, or marks of quotes and items, is before an offset in its line."""
     line = flat.rfind("\n", max(start - 200, 0), start) + 1
-    return start - line <= 200 and _is_marks(flat[line:start])
+    before = flat[line:start]
+    return start - line <= 200 and (not before.strip() or re.fullmatch(MARKS, before) is not None)
 
 
 def _is_table(flat: str, name: str, start: int, end: int) -> bool:
@@ -327,48 +304,25 @@ def _page_insets(flat: str) -> Iterator[Inset]:
 
 
 def page_marks(flat: str, of: Sequence[Inset]) -> list[PageMark]:
-    """Return the marks of pages in the furniture of a text, and its form feeds.
-
-    A printed number counts only if there is no other mark.
-    """
-    matches = [
-        match for inset in of if inset.kind == "furniture" for match in _PAGE.finditer(flat, inset.start, inset.end)
-    ]
-    marks = [
-        PageMark(match.end(), _number(match)) for match in matches if match.lastgroup in {"page", "break", "counted"}
-    ]
-    if "\f" in flat:
-        marks += [PageMark(match.end(), None) for match in re.finditer("\f", flat.rstrip())]
+    """Return the marks of pages in the furniture of a text, and its form feeds; without any, the printed numbers."""
+    marks, printed = [PageMark(feed.end(), None) for feed in re.finditer("\f", flat.rstrip())], list[PageMark]()
+    for match in (m for part in of if part.kind == "furniture" for m in _PAGE.finditer(flat, part.start, part.end)):
+        if (name := match.lastgroup) is not None:
+            number = None if name == "break" else int(match[name]) + (name == "counted")  # Marker counts from 0
+            (printed if name in {"printed", "numbered"} else marks).append(PageMark(match.end(), number))
     marks.sort(key=lambda mark: mark.offset)
-    printed = [
-        PageMark(match.end(), int(match[match.lastgroup]))
-        for match in matches
-        if match.lastgroup in {"printed", "numbered"}
-    ]
     if marks or not printed:
         return marks
     if not flat[: of[0].start].strip() and of[0].end == printed[0].offset:  # printed at the top of its page
         return printed
-    return [
-        PageMark(0, printed[0].page),
-        *(PageMark(before.offset, after.page) for before, after in pairwise(printed)),
-        PageMark(printed[-1].offset, (printed[-1].page or 0) + 1),
-    ]
-
-
-def _number(match: re.Match[str]) -> int | None:
-    """Return the number of a page that a mark gives; Marker counts from 0."""
-    if match["page"]:
-        return int(match["page"])
-    return int(match["counted"]) + 1 if match["counted"] else None
+    below = (PageMark(before.offset, after.page) for before, after in pairwise(printed))
+    return [PageMark(0, printed[0].page), *below, PageMark(printed[-1].offset, (printed[-1].page or 0) + 1)]
 
 
 def pages(flat: str, marks: list[PageMark], spans: list[tuple[int, int]], page: int | None) -> list[tuple[int, ...]]:
-    """Return the pages that each of ascending spans is on; none before the first mark if that has a number.
+    """Return the pages that each of ascending spans is on, where the text begins on ``page``, or on the first one.
 
-    Parameters
-    ----------
-    page : the one that the text begins on, if it is known.
+    If the first mark has a number, spans before it are on no page.
     """
     starts, numbers = [0], [page or (1 if marks and marks[0].page is None else 0)]
     for mark in marks:

@@ -6,7 +6,6 @@ import codecs
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -61,16 +60,9 @@ class Decoded(NamedTuple):
 def decode(data: bytes, name: str = "", encoding: str | None = None, declared: str = "") -> Decoded:
     """Decode the bytes of a text, dropping the byte order mark and keeping line endings, so that spans fit the file.
 
-    Without ``encoding``, it is that of the byte order mark; ISO-2022-JP, if its escape sequences are there; UTF-8, or
-    UTF-16 without a mark, if the bytes can be that; the one that is declared, if they can be that; or the one that is
-    most likely, which the log says and needs chardet (the extra "encodings"). A text in UTF-8 with damaged characters
-    is an error.
-
-    Parameters
-    ----------
-    name : of the file, for messages; HTML is known by it.
-    encoding : of the text; None finds it.
-    declared : encoding that a message declares; XML and HTML declare theirs within.
+    Without ``encoding``, it is that of the byte order mark, ISO-2022-JP by its escapes, UTF-8, UTF-16, or the
+    ``declared`` one (XML and HTML declare theirs within), the first that fits; else the most likely one, which the log
+    says and needs chardet (the extra "encodings"). ``name`` is that of the file. Damaged UTF-8 is an error.
 
     Raises
     ------
@@ -94,7 +86,8 @@ def decode(data: bytes, name: str = "", encoding: str | None = None, declared: s
                 codec = _ALIASES.get(declaration.lower(), declaration)
                 return Decoded(data.decode(codec), codecs.lookup(codec).name)
     kind = magic.file_type(data)
-    is_html = not own and not kind and _is_html(data, name)
+    head = data[:_HEAD].decode("latin-1")
+    is_html = not own and not kind and "html" in {formats.detect_format(head), formats.detect_file_format(name, head)}
     if not kind and (likely := _likely(data, is_sure=is_html)):
         with suppress(UnicodeDecodeError):
             decoded = Decoded(data.decode(likely), likely)
@@ -108,17 +101,8 @@ def decode(data: bytes, name: str = "", encoding: str | None = None, declared: s
     raise ConfigurationError(msg) from None
 
 
-def decode_text(data: bytes, name: str = "", encoding: str | None = None) -> str:
-    """Return the text of bytes (`decode`)."""
-    return decode(data, name, encoding).text
-
-
 def contradicts(data: bytes, declared: str) -> bool:
-    r"""Return True if bytes tell another encoding than the declared one: UTF-8, or ISO-2022-JP, which looks like ASCII.
-
-    >>> contradicts("Thé".encode(), "iso-8859-1"), contradicts("Thé.".encode("cp1252"), "iso-8859-1")
-    (True, False)
-    """
+    """Return True if bytes tell another encoding than the declared one: UTF-8, or ISO-2022-JP, which looks ASCII."""
     if _ISO_2022.search(data):
         return "2022" not in declared
     return not (data.isascii() or declared.lower().startswith("utf")) and _is_utf8(data)
@@ -139,11 +123,9 @@ def find_unicode(data: bytes) -> str:
         text = head.decode(name, "replace").removesuffix("\ufffd")
         if len(text) >= _LEAST and _is_prose(text) and "\ufffd" not in text:
             blocks = Counter(ord(letter) >> 8 for letter in text)
-            most = sum(count for _, count in Counter({**blocks, 0: 0}).most_common(1)) + blocks[0]
+            most = max(Counter({**blocks, 0: 0}).values()) + blocks[0]
             if most >= _ONE_SCRIPT * len(text) or not is_utf8:
-                spaces[name] = sum(map(text.count, _SPACES)) - sum(
-                    text.count(chr(ord(space) << 8)) for space in _SPACES
-                )
+                spaces[name] = sum(text.count(space) - text.count(chr(ord(space) << 8)) for space in _SPACES)
     return max(spaces, key=spaces.__getitem__, default="")
 
 
@@ -181,36 +163,22 @@ def _is_utf8(head: bytes) -> bool:
 
 
 def _likely(data: bytes, *, is_sure: bool = False) -> str:
-    """Return the encoding that the lines with letters outside ASCII are most likely in; "" if none, or if they are
-    damaged UTF-8.
-
-    Parameters
-    ----------
-    is_sure : return none that is not certain.
-    """
+    """Return the likely, or sure, encoding of lines with letters outside ASCII; "" if none, or for damaged UTF-8."""
     chardet = _chardet()
-    if chardet is None or b"\0" in data:
-        return ""
-    sample = b"".join(islice(_foreign_lines(data), _LINES))
-    if not sample:
+    firsts = ((line, _FOREIGN.search(line)) for line in BytesIO(data))
+    near = (line[max(at.start() - _BEFORE, 0) : at.start() + _LONGEST] for line, at in firsts if at)
+    if chardet is None or b"\0" in data or not (sample := b"".join(islice(near, _LINES))):
         return ""
     valid, every = sample.decode(UTF_8, "ignore"), sample.decode(UTF_8, "replace")
     if sum(not letter.isascii() for letter in valid) > every.count("\ufffd"):
         return ""
     answer = chardet.detect(sample, include_encodings=_CANDIDATES)
-    number = sum(byte > 127 for byte in sample)
-    if not answer["encoding"] or (is_sure and answer["confidence"] < _UNSURE):
+    is_unsure, number = answer["confidence"] < _UNSURE, sum(byte > 127 for byte in sample)
+    if not answer["encoding"] or (is_sure and is_unsure):
         return ""
-    if number <= _FEW and answer["confidence"] < _UNSURE:
+    if number <= _FEW and is_unsure:
         return "cp1252" if 2 * number < len(sample) else ""
     return codecs.lookup(answer["encoding"]).name
-
-
-def _foreign_lines(data: bytes) -> Iterator[bytes]:
-    """Yield the lines with letters outside ASCII, each from a little before its first one on."""
-    for line in BytesIO(data):
-        if first := _FOREIGN.search(line):
-            yield line[max(first.start() - _BEFORE, 0) : first.start() + _LONGEST]
 
 
 @cache
@@ -239,8 +207,3 @@ def _iso_2022(data: bytes) -> str:
             data.decode("iso2022_jp_ext")
             return "iso2022_jp_ext"
     return ""
-
-
-def _is_html(data: bytes, name: str) -> bool:
-    head = data[:_HEAD].decode("latin-1")
-    return not magic.file_type(data) and "html" in {formats.detect_format(head), formats.detect_file_format(name, head)}

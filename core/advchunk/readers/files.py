@@ -9,7 +9,7 @@ from typing import Any
 from advchunk import registry
 from advchunk.errors import ConfigurationError, require
 from advchunk.readers import formats
-from advchunk.readers.encodings import decode, decode_text
+from advchunk.readers.encodings import decode
 from advchunk.readers.noise import without_controls
 from advchunk.readers.writing import Content, check_content
 from advchunk.records import Document
@@ -41,8 +41,7 @@ def read_file(
     Raises
     ------
     OSError : the file cannot be read.
-    ConfigurationError : the text is not in the encoding, not valid in its format, or several records
-        (`read_documents`).
+    ConfigurationError : the text is not in the encoding, not valid in its format, or several records.
     MissingExtra : the parser for the format is not installed.
     """
     check_content(content)
@@ -59,13 +58,9 @@ def read_documents(
     options: Mapping[str, Any] | None = None,
     data: bytes | None = None,
 ) -> list[Document]:
-    """Read the documents in a file: each of several records of PubMed, with its own id, and each message and attachment
-    of mail; else one, as `read_file` does.
+    """Read the documents in a file: each record of PubMed, and message and attachment of mail; else one (`read_file`).
 
-    Parameters
-    ----------
-    options : see `read_bytes`.
-    data : the bytes of the file; None reads them from ``path``.
+    ``options`` are further arguments, which only some readers have, and ``data`` are the bytes of the file, if known.
     """
     name = (markup in (None, "auto") and formats.binary_format(path)) or markup
     if name and formats.is_binary(name):
@@ -89,13 +84,7 @@ def read_bytes(
     metadata: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Document:
-    """Read the bytes of a file in a binary format.
-
-    Parameters
-    ----------
-    markup : name of a format whose reader takes bytes.
-    options : further arguments, which only some readers have.
-    """
+    """Read the bytes of a file in a format whose reader takes bytes (``markup``); see `read_documents`."""
     read = formats.find_reader(markup).read
     with formats.report_reader(markup, id):
         derived = read(data, id=id, metadata=metadata, **formats.accepted(read, options))
@@ -115,11 +104,8 @@ def split_records(document: Document, markup: str) -> list[Document]:
 
 def only(documents: Sequence[Document]) -> Document:
     """Return the document of a file that must hold just one."""
-    require(
-        len(documents) == 1,
-        "the file must contain one document; split_files and read_documents take several",
-        len(documents),
-    )
+    rule = "the file must contain one document; split_files and read_documents take several"
+    require(len(documents) == 1, rule, len(documents))
     return documents[0]
 
 
@@ -138,16 +124,11 @@ def read_text(
 def read_record(
     line: bytes, encoding: str | None = None, metadata: Mapping[str, Any] | None = None, *, name: str = ""
 ) -> Document:
-    """Return the document of a line of JSON: its ``id`` and ``text``; all else is its metadata, in which NaN is null.
+    """Return the document of a line of JSON: its ``id`` or ``name``, and ``text``; the rest is metadata, NaN null.
 
-    A line without "text" is a record, which is read as JSON is (`readers.data.objects`).
-
-    Parameters
-    ----------
-    name : of a line that has no "id".
-    metadata : is added to that of the line, which overrides it.
+    A line without "text" is a record, which is read as JSON is (`readers.data.objects`). Its metadata override others.
     """
-    text = decode_text(line, encoding=encoding)
+    text = decode(line, encoding=encoding).text
     try:
         record = json.loads(text, parse_constant=lambda _: None)
     except (ValueError, RecursionError) as error:

@@ -18,7 +18,6 @@ from advchunk.registry import Registration
 
 _HEAD = 4096  # characters in which the format is detected
 _DECLARED_XML = re.compile(rf"(?=[\ufeff\s]*<\?xml){PROLOGUE}<")
-_NEVER_MARKUP = ("auto",)  # a value of ``markup`` that names no reader
 
 
 def detect_format(text: str) -> str:
@@ -37,80 +36,54 @@ def detect_format(text: str) -> str:
 
 
 def detect_document_format(document: Document) -> str:
-    """Detect the format of a document from its text, and source code from the name of its file and the like.
-
-    See `readers.code.languages.detect_language`. Without the extra "code", code is "plain", which is logged once.
-
-    >>> detect_document_format(Document("# Tea", metadata={"source": "tea.md"}))
-    'markdown'
-    """
+    """Detect the format of a document from its text, and source code from the name of its file and the like."""
     markup = detect_format(document.text)
     return (markup == "markdown" and _ask(document.text, document.source, document.metadata)) or markup
 
 
 def detect_file_format(name: str, text: str) -> str:
-    """Detect the format of a file from its suffix, or from its text if several formats share the suffix; default
-    "plain".
+    """Detect the format of a file from its suffix, or from its text if several share that; the default is "plain".
 
-    Source code without a suffix is detected by its first line. Without the extra "code" it is "plain", which is logged
-    once.
+    Source code without a suffix is detected by its first line; without the extra "code", it is "plain".
 
     >>> detect_file_format("notes.md", "Tea."), detect_file_format("notes.txt", "# Tea")
     ('markdown', 'plain')
     """
     suffix = PurePath(name).suffix.lower()
     row = _by_suffix().get(suffix)
+    shared = _shared_suffixes().get(suffix, ())
     if row and not row.detect:
-        markup = detect_format(text) if suffix in _shared_suffixes() else row.name
-        return markup if markup in _shared_suffixes().get(suffix, ()) else row.name
-    if markup := _ask(text, name, {}):
-        return markup
-    if suffix not in _shared_suffixes():
-        return "plain"
-    markup = detect_format(text)
-    if markup != "markdown":
+        markup = detect_format(text) if shared else row.name
+        return markup if markup in shared else row.name
+    if (markup := _ask(text, name, {})) or not shared:
+        return markup or "plain"
+    if (markup := detect_format(text)) != "markdown":
         return markup
     generic = {"<": "xml", "{": "json", "[": "json"}.get(text.lstrip("\ufeff \t\r\n")[:1], "")
-    return generic if generic in _shared_suffixes()[suffix] else "plain"
+    return generic if generic in shared else "plain"
 
 
 def is_supported(name: str) -> bool:
-    """Return True if the suffix of a file is that of a format.
-
-    >>> is_supported("tea.html"), is_supported("tea.txt"), is_supported("tea.png")
-    (True, True, False)
-    """
+    """Return True if the suffix of a file is that of a format."""
     suffix = PurePath(name).suffix.lower()
     return suffix in _by_suffix() or suffix in _shared_suffixes()
 
 
 def tells_format(name: str) -> bool:
-    """Return True if the suffix of a file tells its format, alone or with the beginning of the text.
-
-    >>> tells_format("tea.html"), tells_format("tea.txt"), tells_format("tea")
-    (True, False, False)
-    """
+    """Return True if the suffix of a file tells its format, alone or with the beginning of the text."""
     suffix = PurePath(name).suffix.lower()
     row = _by_suffix().get(suffix)
     return row.name != "plain" if row else suffix in _shared_suffixes()
 
 
 def unchanged_format(name: str) -> str:
-    """Return the format of a file, by its suffix, if its reader adds a layout to the text as it is; "" for others.
-
-    >>> unchanged_format("tea.csv"), unchanged_format("tea.html")
-    ('csv', '')
-    """
+    """Return the format of a file, by its suffix, if its reader adds a layout to the text as it is; "" for others."""
     row = _by_suffix().get(PurePath(name).suffix.lower())
     return row.name if row and hasattr(row.load(), "blocks") else ""
 
 
 def binary_format(path: str | Path) -> str:
-    """Return the format of a file whose reader takes bytes, by its suffix; "" if it is text.
-
-    >>> binary_format("tea.txt")
-    ''
-    """
+    """Return the format of a file whose reader takes bytes, by its suffix; "" if it is text."""
     row = _by_suffix().get(PurePath(path).suffix.lower())
     return row.name if row and takes_bytes(row) else ""
 
@@ -138,14 +111,9 @@ def _detect(row: Registration, text: str, name: str, metadata: Mapping[str, Any]
 
 
 @cache
-def _pattern(begins: str) -> re.Pattern[str]:
-    return re.compile(begins)
-
-
-@cache
 def _beginnings() -> tuple[tuple[Registration, re.Pattern[str]], ...]:
     """Return the readers of formats that are detected by their beginning, with the patterns of these."""
-    return tuple((row, _pattern(row.begins)) for row in registry.rows_of("reader") if row.begins)
+    return tuple((row, re.compile(row.begins)) for row in registry.rows_of("reader") if row.begins)
 
 
 @cache
@@ -168,9 +136,8 @@ def _by_suffix() -> Mapping[str, Registration]:
 
 
 def _are_new(suffixes: Any, taken: Set[str]) -> bool:
-    return not isinstance(suffixes, str) and all(
-        suffix.startswith(".") and suffix == suffix.lower() and suffix not in taken for suffix in suffixes
-    )
+    is_new = (suffix == f".{suffix[1:].lower()}" and suffix not in taken for suffix in suffixes)
+    return not isinstance(suffixes, str) and all(is_new)
 
 
 @cache
@@ -186,18 +153,17 @@ def _shared_suffixes() -> Mapping[str, list[str]]:
 @cache
 def check_markup(markup: str) -> None:
     """Raise `ConfigurationError` unless ``markup`` is "auto", or the name of a format."""
-    if markup not in _NEVER_MARKUP and registry.find("reader", markup) is None:
-        names = *_NEVER_MARKUP, *registry.names_of("reader")
+    if markup != "auto" and registry.find("reader", markup) is None:
+        names = "auto", *registry.names_of("reader")
         msg = f"markup must be one of {', '.join(names)}, got {markup!r}{did_you_mean(str(markup), names)}"
         raise ConfigurationError(msg)
 
 
 def read(document: Document, markup: str, options: Mapping[str, Any] | None = None) -> Document:
-    """Add a layout to a document that does not have one.
+    """Add a layout to a document that does not have one, and metadata from its text, which its own metadata overrides.
 
     Markdown, plain text and source code are unchanged; in Markdown, other readers may find more blocks, such as turns
-    of speakers. Other formats are converted to a new text without tags, and chunks are spans of
-    that text. The result has blocks, and metadata from the source, which the document's own metadata overrides.
+    of speakers. Other formats are converted to a new text without tags, and chunks are spans of that text.
 
     Parameters
     ----------
@@ -230,9 +196,7 @@ def read(document: Document, markup: str, options: Mapping[str, Any] | None = No
         document = Document(document.text, document.id, layout, metadata, *own)
         is_refined = _refined_beginning(name).match(document.text[:_HEAD])
         return refine_document(document, name) if is_refined else document
-    rule = (
-        f'markup must be a format of text: read_file reads {name} from the bytes of a file, and markup="{name}" cannot'
-    )
+    rule = f"markup must be a format of text: {name}, which read_file reads from the bytes of a file, is none"
     require(not is_binary(name), rule, markup)
     with report_reader(name, document.id):
         own_options = accepted(reader.read, options)
@@ -253,9 +217,7 @@ def _is_ours(name: str) -> bool:
 
 @cache
 def find_reader(name: str) -> Any:
-    """Return the reader of a format: a module or another object with ``read``, or with ``blocks`` if it changes no
-    text.
-    """
+    """Return the reader of a format, an object with ``read``, or with ``blocks`` if it changes no text."""
     check_markup(name)
     row = registry.find("reader", name)
     reader = row.load() if row else None
@@ -287,12 +249,7 @@ def report_reader(name: str, id: str) -> Iterator[None]:
 
 
 def check_read(derived: Any, name: str, text: str | None = None) -> Document:
-    """Return the document of a reader, whose ``markup`` says so if its text is not that of the file.
-
-    Raises
-    ------
-    ConfigurationError : it is none.
-    """
+    """Return the document of a reader, whose ``markup`` says so if its text is not that of the file."""
     require(isinstance(derived, Document), f"the reader of {name!r} must return a Document", derived)
     document: Document = derived
     return document if document.markup or document.text == text else replace(document, markup=name)
@@ -331,7 +288,7 @@ def _refining(name: str) -> tuple[Registration, ...]:
 @cache
 def _refined_beginning(name: str) -> re.Pattern[str]:
     """Return a pattern of the beginnings of texts in which other readers may find more blocks."""
-    return _pattern("|".join(f"(?:{row.begins})" for row in _refining(name)) or "(?!)")
+    return re.compile("|".join(f"(?:{row.begins})" for row in _refining(name)) or "(?!)")
 
 
 def compose_offsets(document: Document, derived: Document) -> Document:

@@ -39,19 +39,15 @@ def front_matter_metadata(text: str) -> dict[str, str]:
 
 def _scalar(written: str, *, is_toml: bool) -> str:
     """Return the text of a scalar; "" if it is none, or not simple."""
-    quote = written[0]
-    if quote in "\"'":
-        value = (
-            written[: written.find(quote, 1) + 1] if is_toml and quote == "'" else _COMMENT.split(written)[0].rstrip()
-        )
-        if quote == '"':
-            with suppress(ValueError):
-                return str(json.loads(value)).strip()
-            return ""
+    quote, value = written[0], _COMMENT.split(written)[0].strip()
+    if quote == '"':
+        with suppress(ValueError):
+            return str(json.loads(value)).strip()
+        return ""
+    if quote == "'":
+        value = written[: written.find(quote, 1) + 1] if is_toml else value
         inner = value[1:-1] if len(value) > 1 and value.endswith("'") else ""
-        doubled = inner.replace("''", "")
-        return "" if "'" in doubled else inner.replace("''", "'").strip()
-    value = _COMMENT.split(written)[0].strip()
+        return "" if "'" in inner.replace("''", "") else inner.replace("''", "'").strip()
     if is_toml:
         return value if _DATE.match(value) else ""
     is_plain = not value.startswith(_NO_SCALARS) and ": " not in value and not value.endswith(":")

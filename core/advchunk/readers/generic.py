@@ -3,7 +3,7 @@ dropped.
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -43,23 +43,14 @@ def _write(element: Element, writer: Writer, level: int) -> str:
         writer.add("code", "".join(element.itertext()))
         return ""
     level += any(child.tag.lower() in _TITLES for child in element)
-    line = element.text or ""
-    for child, is_inline in _children(element):
-        if is_inline:
+    line = before = element.text or ""
+    for child in element:
+        after = child.tail or ""
+        if (before.strip() or after.strip()) and (not len(child) or (child.text or "").strip()):  # within a line
             line += "".join(child.itertext())
         else:
             writer.add("paragraph", squeeze(line))
             writer.add("paragraph", squeeze(_write(child, writer, level)))
             line = ""
-        line += child.tail or ""
+        line, before = line + after, after
     return line
-
-
-def _children(element: Element) -> Iterator[tuple[Element, bool]]:
-    """Yield each child, and whether it is inline: beside text, and not made up of elements only."""
-    before = element.text or ""
-    for child in element:
-        after = child.tail or ""
-        has_text = not len(child) or bool((child.text or "").strip())
-        yield child, has_text and bool(before.strip() or after.strip())
-        before = after

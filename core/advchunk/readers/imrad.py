@@ -26,28 +26,16 @@ _CONTINUATION = re.compile(r"\s*(?:[:–—]|\b(?:of|on|for|in|with|to|from|by|a
 
 
 class SectionHeading(NamedTuple):
-    """A parsed section heading.
+    """A parsed section heading."""
 
-    Parameters
-    ----------
-    number, title : the number as printed, such as "2.1" or "IV", "" for none; and the heading without it.
-    names : of `IMRAD`, in that order; () if the heading names none of them.
-    role : "section"; "part", which is within a section or a section by itself; "matter" outside the argument, such as
-        references; "" if unknown.
-    """
-
-    number: str
-    title: str
-    names: tuple[str, ...]
-    role: Role
+    number: str  # as printed, such as "2.1" or "IV"; "" for none
+    title: str  # without the number
+    names: tuple[str, ...]  # of `IMRAD`, in that order; () if the heading names none of them
+    role: Role  # a "section", a "part" of one or by itself, "matter" outside the argument; "" if unknown
 
     @property
     def depth(self) -> int:
-        """Components of the number; 0 without a number.
-
-        >>> parse_heading("2.1 Participants").depth, parse_heading("Appendix").depth
-        (2, 0)
-        """
+        """Components of the number; 0 without a number."""
         return len(self.number.split(".")) if self.number else 0
 
 
@@ -63,9 +51,7 @@ class NumberedHeadings:
         self._numbers = set[str]()
 
     def level(self, text: str, least: int) -> int:
-        """Return the level of the next heading: one more than the parts of its number that were headings, or
-        ``least``.
-        """
+        """Return the level of the next heading: 1 and the parts of its number that were headings, or ``least``."""
         return self.level_of(parse_heading(text).number, least)
 
     def level_of(self, number: str, least: int) -> int:

@@ -100,9 +100,7 @@ class Object:
         return self._get(key, list, "a list") or []
 
     def numbers(self, key: str) -> list[float]:
-        """Return a list of numbers, also of nested lists of them, which are flattened; NaN and numbers beyond 1e15 are
-        errors.
-        """
+        """Return a list of numbers, with nested lists flattened; NaN and numbers beyond 1e15 are errors."""
         numbers, stack = list[float](), self.values(key)[::-1]
         while stack:
             value = stack.pop()

@@ -14,11 +14,7 @@ _MAGIC: Mapping[bytes, str] = {
 
 
 def file_type(data: bytes) -> str:
-    """Return the type of a file that is not UTF-8 text, by its first bytes; "" if unknown.
-
-    >>> file_type(b"%PDF-1.7"), file_type(b"Tea.")
-    ('a PDF', '')
-    """
+    """Return the type of a file that is not UTF-8 text, by its first bytes; "" if unknown."""
     return next((name for magic, name in _MAGIC.items() if data.startswith(magic)), "")
 
 

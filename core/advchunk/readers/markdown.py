@@ -1,15 +1,11 @@
 """Read the layout of Markdown: CommonMark with tables, display formulas and front matter, and what parsers of PDFs add.
 
 That is HTML and LaTeX (`readers.embedded`), tables drawn with lines, footnotes, admonitions, captions, and the marks of
-pages. markdown-it parses the blocks; its inline parser, for links and emphasis, never runs. Two deviations from it:
-link definitions stay paragraphs (a chunker must not lose them), and markers nested deeper than `_DEEPEST` are prose,
-where markdown-it would drop the rest of the text.
+pages. markdown-it parses the blocks, but no links or emphasis, of the ranges in which a line has the pattern of a row
+of `RULES`; other text is paragraphs. A row is all that a new kind of block needs. Two deviations: link definitions stay
+paragraphs (a chunker must not lose them), and so do markers nested deeper than `_DEEPEST`, not to lose what follows.
 
-The parser knows the rows of `RULES`, and reads only the ranges in which a line has the pattern of a row: other text is
-paragraphs. A row is all that a new kind of block needs.
-
-Every character that is not white space is in a block, except thematic breaks, a byte order mark, and the markers of
-quotes and list items on a line of their own.
+Only thematic breaks, a byte order mark, and bare markers of quotes and items are in no block.
 """
 
 from __future__ import annotations
@@ -21,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from advchunk.readers import embedded
 from advchunk.readers.embedded import MARKS, Inset
@@ -59,7 +55,7 @@ _FORMULA_OPENS = re.compile(_FORMULA)
 _FORMULA_TAIL = re.compile(r"[ \t]*+[.,;]?[ \t]*+(?:\([^()]*\))?[ \t]*+")  # a comma, the number of the equation
 
 _BLANK = re.compile(r"\n(?:[ \t]*\n)+")
-_TITLE = 3  # maximum lines of an underlined heading
+_TITLE = 3  # most lines of an underlined heading
 
 # The block of a heading includes the markers of enclosing quotes and items. A plain heading of another reader
 # ("1. Introduction") must keep its number, so markers are only stripped before # or above an underline.
@@ -123,9 +119,8 @@ _INLINE = re.compile(
 def blocks(text: str, *, is_start: bool = True, page: int | None = None) -> tuple[Block, ...]:
     r"""Return the blocks of a Markdown text, disjoint and in reading order; those of plain prose are its paragraphs.
 
-    A block consists of whole lines, with its indentation, its marker (``#``, ``-``, the fence) and those of enclosing
-    quotes and list items, but without the last line end. A nested item is a block of its own. Only the start of a
-    document can have front matter. A text that is a part of another may begin on a ``page``.
+    A block is whole lines, with its indentation and all markers, but without the last line end. A nested item is a
+    block of its own. Only the start of a document can have front matter. A part of one may begin on a ``page``.
 
     >>> text = "# Tea\n\n- green\n- black\n"
     >>> [(b.kind, b.level, text[slice(*b.span)]) for b in blocks(text)]
@@ -143,53 +138,40 @@ def blocks(text: str, *, is_start: bool = True, page: int | None = None) -> tupl
         if kind == "parsed":
             is_plain = False
             layout += parse_blocks(flat, start, end, insets)
+        elif kind == "heading":  # a line that begins with # signs
+            line = flat[start:end].rstrip()
+            layout.append(
+                Block(kind, Span(start, start + len(line)), len(line) - len(line.lstrip("#")), heading_text(line))
+            )
         elif span := trim(flat, start, end):
-            level, title = (0, None) if kind == "paragraph" else _plain_heading(flat[start:end])
-            layout.append(Block(kind, span, level, title))
+            layout.append(Block(kind, span))
     return tuple(layout) if is_plain else settle(flat, layout, insets, page)
 
 
 def front_matter_end(text: str) -> int:
-    r"""Return the end of the front matter of a text; 0 if it has none.
-
-    >>> front_matter_end("---\ntitle: Tea\n---\n"), front_matter_end("Tea"), front_matter_end("---\ntitle: Tea\n\n")
-    (18, 0, 0)
-    """
+    """Return the end of the front matter of a text; 0 if it has none."""
     flat = flatten(text)
     front = _FRONT_MATTER.match(flat, int(flat.startswith("\ufeff")))
     return front.end() if front else 0
 
 
 def read_metadata(text: str) -> dict[str, str]:
-    r"""Return the metadata in the front matter of a text (`front_matter.front_matter_metadata`).
-
-    >>> read_metadata("---\ntitle: Tea\n---\n\nGreen."), read_metadata("Tea.")
-    ({'title': 'Tea'}, {})
-    """
+    """Return the metadata in the front matter of a text (`front_matter.front_matter_metadata`)."""
     end = front_matter_end(text)
     return front_matter_metadata(text[:end]) if end else {}
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    """Read a Markdown text with its layout.
-
-    >>> read("Hello.", id="greeting").blocks
-    (Block(kind='paragraph', span=Span(start=0, end=6), level=0, title=None, places=(), metadata=None),)
-    """
+    """Read a Markdown text with its layout."""
     return Document(text, id=id, blocks=blocks(text), metadata={**read_metadata(text), **(metadata or {})})
 
 
 def parse_blocks(flat: str, start: int, end: int, insets: Sequence[Inset] | None = None) -> Iterator[Block]:
-    """Yield the blocks of ``flat[start:end]`` according to the parser.
-
-    Parameters
-    ----------
-    insets : those of the whole text.
-    """
+    """Yield the blocks of ``flat[start:end]`` according to the parser, given the insets of the whole text."""
     insets = embedded.insets(flat) if insets is None else insets
     source = flat[start:end]
     parser = _parser(RULES, _absent_rules(source))
-    state = _state(parser, source, list(_within(insets, start, end)), start)
+    state = _state(parser, source, insets, start)
     lines = [*(start + line for line in state.env["lines"]), end]
     parser.block.tokenize(state, 0, state.lineMax)
     containers: list[str] = []  # open quotes and items, innermost last
@@ -212,29 +194,18 @@ def parse_blocks(flat: str, start: int, end: int, insets: Sequence[Inset] | None
                 kind = "quote"
             marker = None
             if span := trim(flat, lines[first], lines[last]):
-                yield Block(kind, span, level, title=_title(kind, flat[slice(*span)]))
-
-
-def _title(kind: BlockKind, source: str) -> str | None:
-    """Return the title of a heading, or of details that are kept whole; else None."""
-    title = embedded.details_summary(source) if kind == "quote" else source
-    return heading_text(title) if kind in {"heading", "quote"} and title is not None else None
-
-
-def _within(insets: Sequence[Inset], start: int, end: int) -> Sequence[Inset]:
-    """Return the insets that begin in a range."""
-    first = bisect_left(insets, start, key=lambda inset: inset.start)
-    return insets[first : bisect_left(insets, end, first, key=lambda inset: inset.start)]
+                own = flat[slice(*span)]
+                title = own if kind == "heading" else embedded.details_summary(own) if kind == "quote" else None
+                yield Block(kind, span, level, title=None if title is None else heading_text(title))
 
 
 def _state(parser: MarkdownIt, source: str, insets: Sequence[Inset], offset: int) -> StateBlock:
-    """Return the state of the parser before the first line, with a line of its own for each inset that begins or ends
-    in one.
-    """
+    """Return the state before the first line; insets of the whole text that begin or end in a line have their own."""
     from markdown_it.rules_block import StateBlock
 
-    state = StateBlock(source, parser, {}, [])
-    local = [inset._replace(start=inset.start - offset, end=min(inset.end - offset, len(source))) for inset in insets]
+    state, stop = StateBlock(source, parser, {}, []), offset + len(source)
+    first, last = (bisect_left(insets, at, key=lambda inset: inset.start) for at in (offset, stop))
+    local = [part._replace(start=part.start - offset, end=min(part.end, stop) - offset) for part in insets[first:last]]
     if inner := embedded.breaks(source, local):
         _break_lines(state, inner)
     lines = state.bMarks[: state.lineMax]
@@ -247,14 +218,10 @@ def _state(parser: MarkdownIt, source: str, insets: Sequence[Inset], offset: int
 
 
 def _break_lines(state: StateBlock, inner: Sequence[int]) -> None:
-    """Begin a line of its own at each of ascending offsets within lines; it is as indented as the text of the whole
-    line.
-    """
+    """Begin a line at each of ascending offsets within lines, as indented as the text of the whole line."""
     rows = [*zip(state.bMarks, state.eMarks, state.tShift, state.sCount, state.bsCount, strict=True)]
-    broken, places = (
-        list[tuple[int, int, int, int, int]](),
-        [bisect_right(state.bMarks, at, 0, state.lineMax) for at in inner],
-    )
+    places = [bisect_right(state.bMarks, at, 0, state.lineMax) for at in inner]
+    broken = list[tuple[int, int, int, int, int]]()
     for number, (start, end, *indents) in enumerate(rows, 1):
         first, last = bisect_left(places, number), bisect_right(places, number)
         cuts = inner[first:last] if number <= state.lineMax else []
@@ -283,9 +250,7 @@ def settle(flat: str, layout: Sequence[Block], insets: Sequence[Inset], page: in
 
 
 def _with_contents(flat: str, layout: Sequence[Block]) -> Sequence[Block]:
-    """Return blocks, of which neighbors that are the entries of a table of contents are one, kept whole by its
-    title.
-    """
+    """Return blocks, of which the entries of a table of contents are one, kept whole by its title."""
     if not has_one(flat, _ENTRY_SIGNS):
         return layout
     folded = list[Block]()
@@ -299,9 +264,7 @@ def _with_contents(flat: str, layout: Sequence[Block]) -> Sequence[Block]:
 
 
 def _are_entries(flat: str, block: Block) -> bool:
-    """Return True for a paragraph or an item that ends with an entry of a table of contents, as do half of its
-    lines.
-    """
+    """Return True for a paragraph or an item that ends with an entry of contents, as do half of its lines."""
     start, end = block.span
     last = flat.rfind("\n", start, end) + 1 or start
     if block.kind not in {"paragraph", "item"} or not _ENTRY.search(flat, last, end):
@@ -335,12 +298,10 @@ def _caption_above(flat: str, block: Block) -> int | None:
     """Return the offset of the caption that a paragraph ends with, in its last three lines; None if there is none."""
     start, end = block.span
     for _ in range(3):
-        line = flat.rfind("\n", start, end) + 1 or start
+        line = flat.rfind("\n", start, max(end, start)) + 1 or start
         if _CAPTION.match(flat, line, block.span.end):
             return line
         end = line - 1
-        if line == start:
-            break
     return None
 
 
@@ -354,25 +315,17 @@ def trim(flat: str, start: int, end: int) -> Span | None:
     return Span(start + indented, start + len(piece))
 
 
-def _plain_heading(line: str) -> tuple[int, str]:
-    """Return the level and the title of a line that begins with # signs."""
-    return len(line) - len(line.lstrip("#")), heading_text(line.rstrip())
-
-
 def _ranges(flat: str, begin: int, insets: Sequence[Inset]) -> list[tuple[int, int, _RangeKind]]:
-    """Return start, end, and kind of each plain paragraph, of each heading alone, and of the ranges between, for the
-    parser.
+    """Return start, end, and kind of plain paragraphs, of headings alone, and of the ranges between, for the parser.
 
-    After a blank line only a list item, a fence or HTML can be open. The contents of an item are indented by two
-    columns or more; a fence or HTML may contain everything that follows.
+    After a blank line only a list item, whose contents are indented by two columns or more, a fence or HTML can be
+    open; these may contain all that follows.
     """
     text = "\n" + flat[begin:]
-    patterns = _patterns(RULES)
-    lasting = patterns.lasts.search(text)
+    opens, lasts = _patterns(RULES)
+    lasting, opening = lasts.search(text), opens.search(text)
     limit = lasting.start() if lasting else len(text)
-
     ends = [inset.end - begin + 1 for inset in insets] if insets else []
-    opening = patterns.opens.search(text)
     edges = [1]
     for blank in _BLANK.finditer(text, 1):
         edges += blank.span()
@@ -386,7 +339,7 @@ def _ranges(flat: str, begin: int, insets: Sequence[Inset]) -> list[tuple[int, i
             kind = "parsed"
         else:
             if opening and opening.start() < start - 1:
-                opening = patterns.opens.search(text, start - 1)
+                opening = opens.search(text, start - 1)
             if opening and opening.start() < end:
                 kind = "heading" if _PLAIN_HEADING.fullmatch(text, start, end) else "parsed"
         if kind == "parsed" and ranges and ranges[-1][2] == "parsed":
@@ -396,19 +349,15 @@ def _ranges(flat: str, begin: int, insets: Sequence[Inset]) -> list[tuple[int, i
     return ranges
 
 
-def _parse_opening(
-    opens: re.Pattern[str],
-    rule: RuleFuncBlockType,
-    indented: bool,
-    state: StateBlock,
-    start: int,
-    end: int,
-    silent: bool,
-) -> bool:
+def _match(pattern: re.Pattern[str], state: StateBlock, line: int) -> re.Match[str] | None:
+    """Match a pattern at the text of a line."""
+    return pattern.match(state.src, state.bMarks[line] + state.tShift[line], state.eMarks[line])
+
+
+def _parse_opening(opens: re.Pattern[str], rule: Rule, state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Apply a rule where a line opens its block and is not indented code."""
-    at = state.bMarks[start] + state.tShift[start]
-    opening = opens.match(state.src, at, state.eMarks[start])
-    return opening is not None and (indented or not state.is_code_block(start)) and rule(state, start, end, silent)
+    is_open = _match(opens, state, start) is not None and (rule.indented or not state.is_code_block(start))
+    return is_open and rule.parse is not None and rule.parse(state, start, end, silent)
 
 
 def _parse_embedded(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -416,13 +365,8 @@ def _parse_embedded(state: StateBlock, start: int, end: int, silent: bool) -> bo
     inset = state.env["insets"].get(state.bMarks[start] + state.tShift[start])
     if inset is None or (state.is_code_block(start) and inset.kind != "table"):
         return False
-    return silent or push_block(
-        state,
-        inset.kind,
-        start,
-        min(bisect_left(state.env["lines"], inset.end), end),
-        f"h{inset.level}" if inset.level else "",
-    )
+    last = min(bisect_left(state.env["lines"], inset.end), end)
+    return silent or push_block(state, inset.kind, start, last, f"h{inset.level}" if inset.level else "")
 
 
 def _parse_html(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -439,42 +383,30 @@ def _parse_html(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 def _parse_grid(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Parse a table whose cells are drawn: lines that begin with "+" or "|", the last one a border."""
-    if not _BORDER.match(state.src, state.bMarks[start] + state.tShift[start], state.eMarks[start]):
-        return False
     line, last = start + 1, start
-    while line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
-        at = state.bMarks[line] + state.tShift[line]
-        if state.src[at] not in "+|":
-            break
-        last = line if _BORDER.match(state.src, at, state.eMarks[line]) else last
+    while line < end and _match(_GRID, state, line) and state.sCount[line] >= state.blkIndent:
+        last = line if _match(_BORDER, state, line) else last
         line += 1
     return last > start + 1 and (silent or push_block(state, "table", start, last + 1))
 
 
 def _parse_dashes(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Parse a table of Pandoc: a line of dashes in groups under its head, which may be between lines of dashes."""
-
-    def match(pattern: re.Pattern[str], line: int) -> bool:
-        at = state.bMarks[line] + state.tShift[line]
-        return line < end and pattern.fullmatch(state.src, at, state.eMarks[line]) is not None
-
-    is_framed, rule = match(_DASHES, start), start + 1
+    is_framed, rule = bool(_match(_DASHES, state, start)), start + 1
     last = min(start + _MAX_HEAD, end - 2) if is_framed else rule
-    while rule < last and not state.isEmpty(rule) and not match(_DASHES, rule) and not match(_DASH_GROUPS, rule):
+    while rule < last and not state.isEmpty(rule) and not _match(_DASHES_OR_GROUPS, state, rule):
         rule += 1
-    if not match(_DASH_GROUPS, rule) or rule + 1 >= end or state.isEmpty(rule + 1) or rule == start + is_framed:
+    is_head = rule + 1 < end and rule > start + is_framed and _match(_DASH_GROUPS, state, rule)
+    if not is_head or state.isEmpty(rule + 1):
         return False
     line = rule + 1
-    while line < end and not match(_DASHES, line) and (is_framed or not state.isEmpty(line)):
+    while line < end and not _match(_DASHES, state, line) and (is_framed or not state.isEmpty(line)):
         is_outside = state.sCount[line] < state.blkIndent and not state.isEmpty(line)
         if is_outside or state.src.startswith("#", state.bMarks[line]):
             return False
         line += 1
-    if line < end and match(_DASHES, line):
-        line += 1
-    elif is_framed:
-        return False
-    return silent or push_block(state, "table", start, line)
+    is_closed = line < end and _match(_DASHES, state, line) is not None
+    return (is_closed or not is_framed) and (silent or push_block(state, "table", start, line + is_closed))
 
 
 def _parse_footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -488,9 +420,7 @@ def _parse_footnote(state: StateBlock, start: int, end: int, silent: bool) -> bo
 
 
 def _parse_admonition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse an admonition of Material or docutils whose text, indented below it, is one paragraph; else its first
-    line.
-    """
+    """Parse an admonition of Material or docutils whose indented text is one paragraph; else its first line."""
     if silent:
         return True
     line = start + 1
@@ -518,10 +448,9 @@ def _parse_div(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return True
     line = start + 1
     while line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
-        at = state.bMarks[line] + state.tShift[line]
-        if _DIV_CLOSES.match(state.src, at, state.eMarks[line]):
+        if _match(_DIV_CLOSES, state, line):
             return push_block(state, "quote", start, line + 1)
-        if _DIV_MEANS.match(state.src, at, state.eMarks[line]):
+        if _match(_DIV_MEANS, state, line):
             break
         line += 1
     return push_block(state, "paragraph", start, start + 1)
@@ -561,8 +490,7 @@ def _parse_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 def _parse_formula(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Parse a display formula, which must close before a blank line, and at the end of a line."""
-    at, line = state.bMarks[start] + state.tShift[start], start
-    opening = _FORMULA_OPENS.match(state.src, at, state.eMarks[start])
+    opening = _match(_FORMULA_OPENS, state, start)
     if opening is None:
         return False
     name = opening["environment"]
@@ -573,7 +501,7 @@ def _parse_formula(state: StateBlock, start: int, end: int, silent: bool) -> boo
     since, until = state.env.get(search, (0, 0))
     if since <= start < until:
         return False
-    at = opening.end()
+    at, line = opening.end(), start
     while (close := state.src.find(closing, at, state.eMarks[line])) < 0:
         line += 1
         if line >= end or state.isEmpty(line) or state.sCount[line] < indent:
@@ -586,9 +514,7 @@ def _parse_formula(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def push_block(state: StateBlock, kind: BlockKind, start: int, end: int, tag: str = "") -> bool:
-    """Make the lines from ``start`` to ``end`` a block, which ends the work of a rule; ``tag`` is h1 to h6 for a
-    heading.
-    """
+    """Make the lines from ``start`` to ``end`` a block, at the end of a rule; ``tag`` is h1 to h6 for a heading."""
     state.line = end
     state.push(kind, tag, 0).map = [start, end]
     return True
@@ -596,53 +522,35 @@ def push_block(state: StateBlock, kind: BlockKind, start: int, end: int, tag: st
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    r"""A kind of block, and how the parser finds it.
+    """A kind of block, and how the parser finds it; patterns are for a line after three spaces or less, perhaps ">"."""
 
-    Patterns are regular expressions for the beginning of a line, after at most three spaces and perhaps a quote's
-    ``>``.
-
-    Parameters
-    ----------
-    name : a name; that of markdown-it's rule if ``parse`` is None.
-    opens : pattern of every line that may begin the block, perhaps of more; any group is named. The rule is applied
-        nowhere else.
-    interrupts : what the block ends without a blank line between.
-    parse : a block rule as markdown-it calls it, which `push_block` ends. It is called where a line matches ``opens``.
-    lasts : pattern of the lines that begin a block which may contain blank lines; "" if there are none.
-    nests : whether the block contains others, at most `_DEEPEST` deep.
-    second_line : whether ``opens`` matches the second line of the block or a later one, such as an underline.
-    indented : whether ``parse`` is asked of lines that are indented like code, too.
-    signs : strings one of which is in every block; () if there are none.
-    """
-
-    name: str
-    opens: str
-    interrupts: tuple[Literal["paragraph", "blockquote", "list"], ...] = ()
-    parse: RuleFuncBlockType | None = None
-    lasts: str = ""
-    nests: bool = False
-    second_line: bool = False
-    indented: bool = False
-    signs: tuple[str, ...] = ()
+    name: str  # that of markdown-it's rule if ``parse`` is None
+    opens: str  # pattern of the lines at which the rule is applied; any group is named
+    interrupts: tuple[Literal["paragraph", "blockquote", "list"], ...] = ()  # ended without a blank line between
+    parse: RuleFuncBlockType | None = None  # as markdown-it calls it; `push_block` ends it
+    lasts: str = ""  # pattern of the lines that begin a block which may contain blank lines
+    nests: bool = False  # contains others, at most `_DEEPEST` deep
+    second_line: bool = False  # ``opens`` matches the second line of the block or a later one, such as an underline
+    indented: bool = False  # is tried in lines that are indented like code, too
+    signs: tuple[str, ...] = ()  # strings one of which is in every block
 
 
 # In the order in which they are tried; what no rule accepts is a paragraph.
 _END, _SPACE = r"[ \t]*(?=\n|\Z)", r"(?=[ \t\n]|\Z)"
 _FENCE, _RAW_HTML = "```|~~~", "<(?:[!?]|(?i:script|pre|style|textarea))"
 _EVERY: tuple[Literal["paragraph", "blockquote", "list"], ...] = ("paragraph", "blockquote", "list")
-_BORDER, _DASHES = re.compile(r"\+(?:[-=:]++\+)++[ \t]*+(?=\n|\Z)"), re.compile(r"-{3,}(?:[ \t]++-{2,})*+[ \t]*+")
-_DASH_GROUPS, _MAX_HEAD = re.compile(r"-{2,}(?:[ \t]++-{2,})++[ \t]*+"), 8
+_NO_LIST = _EVERY[:2]
+_GRID, _BORDER = re.compile(r"[+|]"), re.compile(rf"\+(?:[-=:]++\+)++{_END}")
+_DASHES, _DASH_GROUPS = (
+    re.compile(rf"{least}(?:[ \t]++-{{2,}}){more}[ \t]*+\Z") for least, more in (("-{3,}", "*+"), ("-{2,}", "++"))
+)
+_DASHES_OR_GROUPS, _MAX_HEAD = re.compile(f"{_DASHES.pattern}|{_DASH_GROUPS.pattern}"), 8
 _KEEPS_ALL = re.compile(_RAW_HTML)
 _DIV = r":{3,}(?:[ \t]*\{[^\n]*|[ \t]*[a-zA-Z][^\n]*|[ \t]*(?=\n|\Z))"
 _DIV_CLOSES, _DIV_MEANS = re.compile(r":{3,}[ \t]*(?=\n|\Z)"), re.compile(r"[#>|:`~<]|[-+*][ \t]|[0-9]{1,9}[.)][ \t]")
 RULES: tuple[Rule, ...] = (
     Rule(
-        "embedded",
-        r"<[a-zA-Z/!]|\\[a-zA-Z]|\{[0-9]+\}-",
-        _EVERY,
-        _parse_embedded,
-        indented=True,
-        signs=("<", "\\", "}-"),
+        "embedded", r"<[a-zA-Z/!]|\\[a-zA-Z]|\{\d+\}-", _EVERY, _parse_embedded, indented=True, signs=("<", "\\", "}-")
     ),
     Rule("grid", rf"\+(?:[-=:]+\+)+{_END}", _EVERY, _parse_grid, signs=("+-", "+=", "+:")),
     Rule("dashes", rf"-{{2,}}(?:[ \t]+-{{2,}})+{_END}", _EVERY, _parse_dashes, second_line=True),
@@ -651,63 +559,41 @@ RULES: tuple[Rule, ...] = (
     Rule("div", _DIV, _EVERY, _parse_div, signs=(":::",)),
     Rule("table", rf"[-|:][-|: \t]*{_END}", ("paragraph",), _parse_table, second_line=True),
     Rule("code", r"[ \t]++[^\n]"),
-    Rule("formula", _FORMULA, ("paragraph", "blockquote", "list"), _parse_formula, signs=("$$", "\\[", "\\begin")),
-    Rule("fence", _FENCE, ("paragraph", "blockquote", "list"), lasts=_FENCE, signs=("```", "~~~")),
-    Rule("blockquote", ">", ("paragraph", "blockquote", "list"), nests=True, signs=(">",)),
-    Rule("hr", rf"[-*_][-*_ \t]*{_END}", ("paragraph", "blockquote", "list")),
-    Rule("list_block", rf"(?:[-+*]|[0-9]{{1,9}}[.)]){_SPACE}", ("paragraph", "blockquote"), nests=True),
-    Rule(
-        "html_block", f"<[a-zA-Z/]|{_RAW_HTML}", ("paragraph", "blockquote"), _parse_html, lasts=_RAW_HTML, signs=("<",)
-    ),
-    Rule("heading", rf"#{{1,6}}{_SPACE}", ("paragraph", "blockquote"), signs=("#",)),
+    Rule("formula", _FORMULA, _EVERY, _parse_formula, signs=("$$", "\\[", "\\begin")),
+    Rule("fence", _FENCE, _EVERY, lasts=_FENCE, signs=("```", "~~~")),
+    Rule("blockquote", ">", _EVERY, nests=True, signs=(">",)),
+    Rule("hr", rf"[-*_][-*_ \t]*{_END}", _EVERY),
+    Rule("list_block", rf"(?:[-+*]|[0-9]{{1,9}}[.)]){_SPACE}", _NO_LIST, nests=True),
+    Rule("html_block", f"<[a-zA-Z/]|{_RAW_HTML}", _NO_LIST, _parse_html, lasts=_RAW_HTML, signs=("<",)),
+    Rule("heading", rf"#{{1,6}}{_SPACE}", _NO_LIST, signs=("#",)),
     Rule("lheading", f"(?:=+|-+){_END}", second_line=True),
 )
 
 
-_SECOND_LINES = tuple(rule for rule in RULES if rule.second_line)
-
-
-class _Patterns(NamedTuple):
-    """Patterns of lines that tell, before a text is parsed, which of its ranges need the parser."""
-
-    opens: re.Pattern[str]  # a range needs the parser
-    lasts: re.Pattern[str]  # so does all that follows
-
-
 @cache
-def _signs(rules: tuple[Rule, ...]) -> tuple[tuple[tuple[str, ...], tuple[Rule, ...]], ...]:
-    """Return the rules that have signs by their signs."""
-    signs = dict.fromkeys(rule.signs for rule in rules if rule.signs)
-    return tuple((own, tuple(rule for rule in rules if rule.signs == own)) for own in signs)
-
-
-@cache
-def _second_lines(rules: tuple[Rule, ...]) -> tuple[tuple[Rule, re.Pattern[str]], ...]:
-    """Return the rules whose pattern matches a second line, with a pattern of that line."""
-    return tuple((rule, re.compile(rf"\n[ \t>]*+(?:{rule.opens})")) for rule in rules if rule.second_line)
+def _second_line(opens: str) -> re.Pattern[str]:
+    """Return the pattern of a line that is not the first one of a text."""
+    return re.compile(rf"\n[ \t>]*+(?:{opens})")
 
 
 def _absent_rules(source: str) -> tuple[Rule, ...]:
     """Return the rules whose blocks are not in a text, as far as searches tell that are much faster than the parser."""
     absent = list[Rule]()
-    for signs, rules in _signs(RULES):
-        for sign in signs:
-            if sign in source:
-                break
-        else:
-            absent += rules
-    if "\n" not in source:
-        return (*absent, *_SECOND_LINES)
-    absent += [rule for rule, pattern in _second_lines(RULES) if not pattern.search(source)]
+    for rule in RULES:
+        if not (
+            has_one(source, rule.signs)
+            if rule.signs
+            else not rule.second_line or _second_line(rule.opens).search(source)
+        ):
+            absent.append(rule)
     return tuple(absent)
 
 
 @cache
-def _patterns(rules: tuple[Rule, ...]) -> _Patterns:
-    return _Patterns(
-        re.compile(rf"\n {{0,3}}+(?:{'|'.join(rule.opens for rule in rules)})"),
-        re.compile(rf"\n {{0,3}}+(?:{'|'.join(rule.lasts for rule in rules if rule.lasts)})"),
-    )
+def _patterns(rules: tuple[Rule, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return patterns of the lines in whose range the parser is needed, and of those from which on it is needed."""
+    opens, lasts = "|".join(rule.opens for rule in rules), "|".join(rule.lasts for rule in rules if rule.lasts)
+    return re.compile(rf"\n {{0,3}}+(?:{opens})"), re.compile(rf"\n {{0,3}}+(?:{lasts})")
 
 
 @cache
@@ -724,7 +610,7 @@ def _parser(rules: tuple[Rule, ...], absent: tuple[Rule, ...]) -> MarkdownIt:
         if rule not in absent:
             parse = rule.parse or getattr(rules_block, rule.name)
             if rule.parse and not rule.second_line:
-                parse = partial(_parse_opening, re.compile(rule.opens), parse, rule.indented)
+                parse = partial(_parse_opening, re.compile(rule.opens), rule)
             if rule.nests:
                 parse = partial(_limit_depth, parse)
             ruler.push(rule.name, parse, {"alt": [*rule.interrupts]})

@@ -7,53 +7,34 @@ A mark is the beginning of a line that may begin a unit: "Article 5", "§ 12", "
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from advchunk.records import Block, BlockKind
+from advchunk.text.tiling import has_one
 
 Value: TypeAlias = tuple[int, ...]
 
+_DATA: Final[dict[str, Any]] = json.loads(files("advchunk.readers").joinpath("numbering.json").read_text("utf-8"))
 # The words before a number, by kind, from the widest to the narrowest.
-_WORDS: Final[Mapping[str, str]] = {
-    "part": "Part|PART|Partie|PARTIE|Teil|TEIL|Parte|PARTE|Book|BOOK|Buch|BUCH|Livre|LIVRE|Часть|ЧАСТЬ",
-    "annex": "Annex|ANNEX|Annexe|ANNEXE|Appendix|APPENDIX|Schedule|SCHEDULE|Exhibit|EXHIBIT|Anhang|ANHANG|Anlage|ANLAGE",  # noqa: E501
-    "act": "Act|ACT|Acte|ACTE|Akt|AKT|Aufzug|AUFZUG",
-    "title": "Title|TITLE|Titre|TITRE|Titel|TITEL|Título|TÍTULO|Titolo|TITOLO",
-    "chapter": "Chapter|CHAPTER|Kapitel|KAPITEL|Chapitre|CHAPITRE|Capítulo|CAPÍTULO|Capitolo|CAPITOLO|Глава|ГЛАВА",
-    "scene": "Scene|SCENE|Scène|SCÈNE|Szene|SZENE|Auftritt|AUFTRITT",
-    "section": "Section|SECTION|Sec.|SEC.|Abschnitt|ABSCHNITT|Sección|SECCIÓN|Sezione|SEZIONE|Раздел|РАЗДЕЛ",
-    "article": "Article|ARTICLE|Art.|ART.|Artikel|ARTIKEL|Artículo|ARTÍCULO|Articolo|ARTICOLO|Artigo|ARTIGO|Статья|СТАТЬЯ",  # noqa: E501
-    "clause": "Clause|CLAUSE|Klausel|KLAUSEL",
-    "paragraph": "§",
-    "rule": "Rule|RULE|Regel|REGEL|Règle|RÈGLE",
-    "item": "Item|ITEM|Agenda item|Agenda Item|AGENDA ITEM|Tagesordnungspunkt|TOP|Point|POINT",
-}  # fmt: skip
-_KINDS: Final = {word: kind for kind, words in _WORDS.items() for word in words.split("|")}
-RANKS: Final = {kind: rank for rank, kind in enumerate(_WORDS)}
+_KINDS: Final = {word: kind for kind, words in _DATA["words"].items() for word in words.split("|")}
+RANKS: Final = {kind: rank for rank, kind in enumerate(_DATA["words"])}
 WIDE: Final = frozenset({"part", "annex", "act", "title", "chapter", "scene"})
-_HAN_KINDS: Final = {
-    **dict.fromkeys("编編篇部편", "part"), **dict.fromkeys("章장", "chapter"), **dict.fromkeys("节節절", "section"),
-    **dict.fromkeys("条條조", "article"), **dict.fromkeys("款项項", "clause"), "幕": "act", "场": "scene", "場": "scene",  # noqa: E501
-}  # fmt: skip
-
-_HAN: Final = {
-    digit: value for value, digits in enumerate(("〇零", "一", "二两", *"三四五六七八九")) for digit in digits
-}
+_HAN_KINDS: Final = {sign: kind for kind, signs in _DATA["han"].items() for sign in signs}
+_HAN: Final = {sign: value for value, signs in enumerate(("〇零", "一", "二两", *"三四五六七八九")) for sign in signs}
 _HAN_TENS: Final = {"十": 10, "百": 100, "千": 1000}
-_HAN_DIGITS: Final = "〇零一二两三四五六七八九十百千"
+_HAN_DIGITS: Final = "".join([*_HAN, *_HAN_TENS])
 _ROMAN: Final = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 _NUMBER_WORDS: Final = {
-    word: value
-    for value, words in enumerate(
-        ("One|First|Premier|Première|Ier|Iᵉʳ|1er|1ᵉʳ|1re", "Two|Second|Deuxième", "Three|Third|Troisième", "Four|Fourth",  # noqa: E501
-         "Five|Fifth", "Six|Sixth", "Seven|Seventh", "Eight|Eighth", "Nine|Ninth", "Ten|Tenth", "Eleven", "Twelve"), 1,
-    )
-    for form in words.split("|")
-    for word in (form, form.upper(), *([form.lower()] if form.startswith("Premi") else ()))
-}  # fmt: skip
+    form: value
+    for value, words in enumerate(_DATA["numbers"], 1)
+    for word in words.split("|")
+    for form in (word, word.upper(), *([word.lower()] if word.startswith("Premi") else ()))
+}
 
 _WORD_NUMBER = "|".join(sorted(map(re.escape, _NUMBER_WORDS), key=len, reverse=True))
 _COUNT = rf"(?:(?:{_WORD_NUMBER})|[0-9]{{1,4}}+(?:\.[0-9]{{1,3}}+){{0,5}}+[a-z]?|[IVXLC]{{1,7}}+[a-z]?|[A-Z])"
@@ -85,20 +66,10 @@ _LEADERS = re.compile(
     r"\.{4,}|(?:\. ){3}|…{2}|·{4,}|_{4,}|\.{2}[\s.]*+[0-9]{1,4}\s*+\Z"
 )  # a table of contents, or a form
 _DOTS: Final = ("..", ". .", "…", "··", "__")  # one of them is in each
-_REFERENCES: Final = frozenset(
-    word
-    for words in _WORDS.values()
-    for single in words.split("|")
-    for word in (single, single.lower(), f"{single}s", f"{single.lower()}s")
-) | {
-    "§§",
-    "paragraph",
-    "paragraphs",
-    "Paragraph",
-    "Absatz",
-    "No.",
-    "Nr.",
-}  # at the end of a line, with the number in the next
+# Words at the end of a line, with the number in the next.
+_REFERENCES: Final = {"§§", "paragraph", "paragraphs", "Paragraph", "Absatz", "No.", "Nr."} | {
+    form + plural for word in _KINDS for form in (word, word.lower()) for plural in ("", "s")
+}
 EDGES = " \t\u3000\xa0*_.:–—-"
 TITLE_LENGTH: Final = 100  # most characters of a title
 _TITLE_WORDS: Final = 14
@@ -109,22 +80,14 @@ _SCANNED: frozenset[BlockKind] = frozenset({"paragraph", "item", "heading"})
 
 
 class Mark(NamedTuple):
-    """The beginning of a line that may begin a unit.
-
-    Parameters
-    ----------
-    line, start, end : offsets of the line, of its label, and of the end of the label.
-    readings : style and value of each way in which the label can be read: "(i)" is a letter or a Roman number.
-    number : the number as it is written, without punctuation.
-    in_heading : True if the line is a heading of the text's format.
-    """
+    """The beginning of a line that may begin a unit: offsets of the line, and of the start and the end of its label."""
 
     line: int
     start: int
     end: int
-    readings: tuple[tuple[str, Value], ...]
-    number: str
-    in_heading: bool
+    readings: tuple[tuple[str, Value], ...]  # style and value of each: "(i)" is a letter or a Roman number
+    number: str  # as it is written, without punctuation
+    in_heading: bool  # the line is a heading of the text's format
 
 
 def find_marks(flat: str, blocks: Sequence[Block]) -> list[Mark]:
@@ -137,19 +100,19 @@ def find_marks(flat: str, blocks: Sequence[Block]) -> list[Mark]:
     marks = list[Mark]()
     for match in matches:
         line, start, end = match.start(), match.start("label") - 1, match.end("label") - 1
-        kind: BlockKind = "paragraph"
-        if blocks:
-            place = bisect_left(ends, start + 1)
-            inside = place < len(blocks) and blocks[place].span.start <= start
-            kind = blocks[place].kind if inside else "code"
+        place = bisect_left(ends, start + 1)
+        inside = place < len(blocks) and blocks[place].span.start <= start
+        kind: BlockKind = "paragraph" if not blocks else blocks[place].kind if inside else "code"
         in_heading = kind == "heading"
         if kind not in _SCANNED or (match["hash"] and not in_heading):
             continue
         rest = flat[end : end_of_line(flat, end)]
-        tail = rest[-200:]
-        if (any(dots in tail for dots in _DOTS) and _LEADERS.search(tail)) or _is_reference(flat, line):
+        if (has_one(rest[-200:], _DOTS) and _LEADERS.search(rest[-200:])) or _is_reference(flat, line):
             continue
-        if (readings := tuple(_read_label(match, rest, in_heading))) and (number := _number(match)):
+        if readings := tuple(_read_label(match, rest, in_heading)):
+            number = match["count"] if match["word"] else match["label"].strip("().、")
+            if match["han"] or match["item"] or number in _NUMBER_WORDS:
+                number = str(readings[0][1][0])
             marks.append(Mark(line, start, end, readings, number, in_heading))
     return marks
 
@@ -158,17 +121,6 @@ def _is_reference(flat: str, line: int) -> bool:
     """Return True if the line before ends with a word that the number in this one belongs to: "under Section / 5."."""
     before = flat[max(line - 24, 0) : max(line - 1, 0)].rsplit(None, 1)
     return bool(before) and before[-1] in _REFERENCES
-
-
-def _number(match: re.Match[str]) -> str:
-    """Return the number of a label as it is written, or in digits if it is a word or Chinese."""
-    if match["han"]:
-        return str(_han_value(match["ordinal"]))
-    if match["item"]:
-        return str(_han_value(match["item"].strip("()（）、")))
-    if match["word"]:
-        return str(_NUMBER_WORDS.get(match["count"], match["count"]))
-    return match["label"].strip("().、")
 
 
 def _read_label(match: re.Match[str], rest: str, in_heading: bool) -> Iterator[tuple[str, Value]]:
@@ -231,11 +183,7 @@ def _counts(count: str) -> Iterator[Value]:
 
 
 def _roman_value(letters: str) -> int:
-    """Return the value of a Roman number; 0 if it is none.
-
-    >>> _roman_value("xiv"), _roman_value("IIII"), _roman_value("ab")
-    (14, 0, 0)
-    """
+    """Return the value of a Roman number; 0 if it is none."""
     upper = letters.upper()
     if not re.fullmatch(r"C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})", upper):
         return 0
@@ -244,11 +192,7 @@ def _roman_value(letters: str) -> int:
 
 
 def _han_value(digits: str) -> int:
-    """Return the value of a Chinese number.
-
-    >>> _han_value("十二"), _han_value("一百零三"), _han_value("一二"), _han_value("45")
-    (12, 103, 12, 45)
-    """
+    """Return the value of a Chinese number, 103 for "一百零三", or of one in digits."""
     if digits.isascii():
         return int(digits)
     if _HAN_TENS.keys().isdisjoint(digits):
@@ -283,12 +227,10 @@ def is_title(rest: str) -> bool:
 
 def is_capitalized(title: str) -> bool:
     """Return True if most longer words of a title begin with a capital."""
-    words = [word.lstrip("\"“„«'’‘([") for word in title.split()]
-    words = [word for word in words if word[:1].isalpha()]
+    words = [word for word in (word.lstrip("\"“„«'’‘([") for word in title.split()) if word[:1].isalpha()]
     long = [word for word in words if len(word) > 3] or words
-    return (
-        bool(words) and not words[0][0].islower() and 5 * sum(not word[0].islower() for word in long) >= 3 * len(long)
-    )
+    is_first = bool(words) and not words[0][0].islower()
+    return is_first and 5 * sum(not word[0].islower() for word in long) >= 3 * len(long)
 
 
 def end_of_line(flat: str, offset: int) -> int:

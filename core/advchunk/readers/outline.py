@@ -15,15 +15,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain, pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, TypeAlias
 
+from advchunk.readers import numbering
 from advchunk.readers.markdown import heading_text, trim
 from advchunk.readers.numbering import (
     EDGES,
-    FEWEST,
     RANKS,
-    RUN_IN_WORDS,
-    TITLE_LENGTH,
     WIDE,
     Mark,
     Value,
@@ -49,22 +47,20 @@ _MAX_STEP: Final = 3  # of a number that skips others
 
 @dataclass(eq=False, slots=True)
 class _Run:
-    """Members of one style that are numbered on under one parent.
-
-    Parameters
-    ----------
-    outer : the open run of the same style in which this one began at its first number again.
-    continues : True if it goes on from a run under another parent, as articles do across chapters.
-    skips : members that do not have the next number.
-    """
+    """Members of one style that are numbered on under one parent."""
 
     style: str
     parent: _Unit | None
-    outer: _Run | None = None
-    continues: bool = False
-    skips: int = 0
+    outer: _Run | None = None  # the open run of the same style in which this one began at its first number again
+    continues: bool = False  # a run under another parent, as articles do across chapters
+    skips: int = 0  # members that do not have the next number
     members: list[_Unit] = field(default_factory=list)
     accepted: bool = False
+
+    @property
+    def is_named(self) -> bool:
+        """True if its units have a word, as in "Article 5"."""
+        return self.style.split(" ")[0] in RANKS
 
     @property
     def form(self) -> tuple[str, int]:
@@ -72,25 +68,21 @@ class _Run:
         return self.style, len(self.members[0].value)
 
 
+# The place of a mark: its run, the depth of that on the stack, and its style and value.
+_Place: TypeAlias = tuple[_Run, int, str, Value]
+
+
 @dataclass(eq=False, slots=True)
 class _Unit:
-    """A numbered unit.
-
-    Parameters
-    ----------
-    index : its place among the marks.
-    title : its label and its title, as one line.
-    body : where its text begins, after the lines of its title; its own start if its title is run in.
-    """
+    """A numbered unit."""
 
     mark: Mark
     style: str
     value: Value
     run: _Run
-    index: int
-    title: str = ""
-    body: int = 0
-    level: int = 0
+    index: int  # its place among the marks
+    title: str = ""  # its label and its title, as one line
+    body: int = 0  # where its text begins, after the lines of its title; 0 if its title is run in
     clause: str = ""
 
 
@@ -111,7 +103,7 @@ def outlined(document: Document) -> Document:
     flat = flatten(document.text) if "\r" in document.text else document.text
     blocks = document.blocks or ()
     marks = find_marks(flat, blocks)
-    if len(marks) < FEWEST:
+    if len(marks) < numbering.FEWEST:
         return document
     blocks = blocks or _paragraphs(flat)
     runs = _read_runs(marks)
@@ -121,13 +113,9 @@ def outlined(document: Document) -> Document:
 
 
 def with_headings(document: Document, headings: Patterns) -> Document:
-    r"""Return a document with the units that match the user's patterns as blocks, or the document itself if there are
-    none.
+    r"""Return a document with the units that match the user's patterns as blocks, or the document itself without any.
 
-    Parameters
-    ----------
-    headings : see `chunkers.params.Params`. Where several match, the outermost counts. There are no matches in code,
-        tables and the like.
+    Where several patterns (`chunkers.params.Params`) match, the outermost counts; in code, tables and the like, none.
 
     >>> document = with_headings(Document("Art 1\nTea.\nArt 2\nMilk."), {"art": r"^Art (\d)"})
     >>> [(block.kind, block.title, block.metadata["clause"]) for block in document.blocks][:2]
@@ -197,8 +185,8 @@ def _read_runs(marks: Sequence[Mark]) -> list[_Run]:
     runs, stack = list[_Run](), list[_Run]()  # the stack has the open runs, outermost first
     last = dict[str, Value]()  # of each style
     for index, mark in enumerate(marks):
-        place = _continued(mark, stack, skipping=False) or _begun(mark, stack, last)
-        if (place := place or _continued(mark, stack, skipping=True)) is None:
+        place = _continued(mark, stack) or _begun(mark, stack, last) or _continued(mark, stack, skipping=True)
+        if place is None:
             continue
         run, depth, style, value = place
         del stack[depth:]
@@ -213,36 +201,25 @@ def _read_runs(marks: Sequence[Mark]) -> list[_Run]:
     return runs
 
 
-class _Place(NamedTuple):
-    """The place of a mark: its run, the depth of that on the stack, and its style and value."""
-
-    run: _Run
-    depth: int
-    style: str
-    value: Value
-
-
-def _continued(mark: Mark, stack: Sequence[_Run], *, skipping: bool) -> _Place | None:
+def _continued(mark: Mark, stack: Sequence[_Run], *, skipping: bool = False) -> _Place | None:
     """Return the place of a mark in the innermost open run that it continues, or with ``skipping`` nearly continues.
 
     Headings of the text's format first continue runs of such headings, and other lines those of other lines.
     """
-    alike = [i for i in reversed(range(len(stack))) if stack[i].members[-1].mark.in_heading == mark.in_heading]
-    for i in dict.fromkeys([*alike, *reversed(range(len(stack)))]):
-        run = stack[i]
-        before = run.members[-1].value
+    for i in sorted(range(len(stack)), key=lambda i: (stack[i].members[-1].mark.in_heading != mark.in_heading, -i)):
+        run, before = stack[i], stack[i].members[-1].value
         for style, value in mark.readings:
             if style != run.style or len(value) != len(before):
                 continue
             if not skipping and _is_next(style, before, value):
-                return _Place(run, i, style, value)
+                return run, i, style, value
             at = 0 if style in RANKS else -1  # a letter is after the number of an article
             step = value[at] - before[at]
             is_near = value[:at] == before[:at] or at == 0
             is_code = mark.in_heading and value[at] >= _CODE  # the sections of a code are numbered with gaps
             if skipping and is_near and step > 0 and (is_code or 1 < step <= _MAX_STEP):
                 run.skips += not is_code
-                return _Place(run, i, style, value)
+                return run, i, style, value
     return None
 
 
@@ -257,28 +234,25 @@ def _begun(mark: Mark, stack: Sequence[_Run], last: Mapping[str, Value]) -> _Pla
     """Return the place of a mark in a run that it begins."""
     for style, value in mark.readings:
         if style in RANKS and style in last and _is_next(style, last[style], value):
-            return _Place(_Run(style, None, continues=True), _depth(style, stack), style, value)
+            return _Run(style, None, continues=True), _depth(style, stack), style, value
     for style, value in mark.readings:
         if style.endswith("1.1"):
             depth = _decimal_depth(style, value, stack, mark.in_heading and style not in last)
             if depth is not None:
-                return _Place(_Run(style, None, _outer(style, value, stack[:depth])), depth, style, value)
+                return _Run(style, None, _outer(style, value, stack[:depth])), depth, style, value
         elif value == ((1, 0) if style in RANKS else (1,)):
             depth = _depth(style, stack)
-            return _Place(_Run(style, None, _outer(style, value, stack[:depth])), depth, style, value)
+            return _Run(style, None, _outer(style, value, stack[:depth])), depth, style, value
     for style, value in mark.readings:
         if style in RANKS and style not in last:  # a part of a document begins with any article
-            return _Place(_Run(style, None), _depth(style, stack), style, value)
+            return _Run(style, None), _depth(style, stack), style, value
     return None
 
 
 def _outer(style: str, value: Value, stack: Sequence[_Run]) -> _Run | None:
     """Return the open run of the style that a new run may be inside of, or take the place of."""
-    return next((run for run in reversed(stack) if _is_alike(run, style, value)), None)
-
-
-def _is_alike(run: _Run, style: str, value: Value) -> bool:
-    return run.style == style and len(run.members[-1].value) == len(value)
+    alike = (run for run in reversed(stack) if (run.style, len(run.members[-1].value)) == (style, len(value)))
+    return next(alike, None)
 
 
 def _depth(style: str, stack: Sequence[_Run]) -> int:
@@ -288,9 +262,8 @@ def _depth(style: str, stack: Sequence[_Run]) -> int:
         most = RANKS[style] if style in WIDE else RANKS["item"]
         while depth and RANKS.get(stack[depth - 1].style.split(" ")[0], len(RANKS)) > most:
             depth -= 1
-    same = [
-        i for i in range(depth) if stack[i].style == style and (style in RANKS or len(stack[i].members[-1].value) == 1)
-    ]
+    same = [i for i, run in enumerate(stack[:depth]) if run.style == style]
+    same = same if style in RANKS else [i for i in same if len(stack[i].members[-1].value) == 1]
     return same[1] if len(same) > 1 else depth
 
 
@@ -316,12 +289,10 @@ def _decimal_depth(style: str, value: Value, stack: Sequence[_Run], is_free: boo
 
 
 def _accept(flat: str, runs: Sequence[_Run], marks: Sequence[Mark], blocks: Sequence[Block]) -> list[_Unit]:
-    """Return the units of those runs that are an outline, in reading order.
+    """Return the units of those runs that are an outline, in reading order; trees of titles alone are contents.
 
-    A run at the top is one if its units have a word ("Article 5") or several parts ("2.3"), or if it is plainly not a
-    list: it numbers most of the text, and most of its units have titles or several paragraphs. A run below needs an
-    accepted parent and two units. At most one number in eight may be missing. A tree of titles without text is a table
-    of contents.
+    At the top, units have a word ("Article 5") or several parts ("2.3"), or are plainly no list: they number most of
+    the text, and most have titles or several paragraphs. A run below needs an accepted parent and two units.
     """
     for run in runs:
         if run.outer is not None and run.outer.members[-1].index < run.members[0].index:
@@ -337,7 +308,7 @@ def _accept(flat: str, runs: Sequence[_Run], marks: Sequence[Mark], blocks: Sequ
         trees.setdefault(root, []).append(unit)
     contents = _contents(flat, trees)
     kept = [tree for root, tree in trees.items() if root not in contents and _has_text(flat, tree)]
-    return list(chain.from_iterable(kept)) if sum(map(len, kept)) >= FEWEST else []
+    return list(chain.from_iterable(kept)) if sum(map(len, kept)) >= numbering.FEWEST else []
 
 
 def _admit(flat: str, runs: Sequence[_Run], blocks: Sequence[Block]) -> None:
@@ -351,16 +322,13 @@ def _admit(flat: str, runs: Sequence[_Run], blocks: Sequence[Block]) -> None:
             below.setdefault(run.parent.run, Counter())[kind] += len(run.members)
     parts = sum(len(run.members) for run in runs if run.style == "1.1" and len(run.members[0].value) > 1)
     for run in runs:
-        is_explicit = run.style.split(" ")[0] in RANKS or run.form[1] > 1
+        is_explicit = run.is_named or run.form[1] > 1
         of, among = (skips[run.form], sizes[run.form]) if is_explicit else (run.skips, len(run.members))
         if run.skips and _MISSING * of > among:
             continue
         while run.parent is not None and not run.parent.run.accepted:
             run.parent = run.parent.run.parent
-        if run.parent is None:
-            run.accepted = _is_root(flat, run, below, parts, blocks)
-        else:
-            run.accepted = _is_below(run, run.parent)
+        run.accepted = _is_below(run, run.parent) if run.parent else _is_root(flat, run, below, parts, blocks)
 
 
 def _contents(flat: str, trees: Mapping[_Run, Sequence[_Unit]]) -> set[_Run]:
@@ -378,16 +346,16 @@ def _contents(flat: str, trees: Mapping[_Run, Sequence[_Unit]]) -> set[_Run]:
 
 def _is_root(flat: str, run: _Run, below: Mapping[_Run, Counter[str]], parts: int, blocks: Sequence[Block]) -> bool:
     """Return True if a run without a parent is an outline."""
-    if run.style.split(" ")[0] in RANKS:
+    if run.is_named:
         return len(run.members) > 1 or run.continues or any(style in RANKS for style in below.get(run, ()))
-    if run.style == "1.1" and parts >= FEWEST:
+    if run.style == "1.1" and parts >= numbering.FEWEST:
         return len(run.members[0].value) > 1 or below.get(run, Counter())["1.1"] > 1 or _is_plain(flat, run, blocks)
     return run.style in _WEAK and _is_plain(flat, run, blocks)
 
 
 def _is_below(run: _Run, parent: _Unit) -> bool:
     """Return True if a run below an accepted unit belongs to the outline: "1." in a section named 2.3 is a list."""
-    if run.style.split(" ")[0] in RANKS or len(run.members[0].value) > 1:
+    if run.is_named or run.form[1] > 1:
         return True
     above = parent.style.split(" ")[0]
     is_list = run.style in {"1.1", "1)"} and (above in WIDE or (above == "1.1" and run.style == "1.1"))
@@ -398,7 +366,7 @@ def _is_plain(flat: str, run: _Run, blocks: Sequence[Block]) -> bool:
     """Return True if a run without words or parts is plainly not a list."""
     units, n = run.members, len(run.members)
     length = units[-1].mark.line - units[0].mark.line
-    if n < FEWEST or run.skips or 5 * length < 2 * len(flat):
+    if n < numbering.FEWEST or run.skips or 5 * length < 2 * len(flat):
         return False
     starts = [block.span.start for block in blocks]
     places = [bisect_left(starts, unit.mark.start) for unit in units]
@@ -407,33 +375,28 @@ def _is_plain(flat: str, run: _Run, blocks: Sequence[Block]) -> bool:
     if 4 * headings > n or length < _PLAIN_LENGTH * (n - 1):
         return False
     titled = sum(unit.mark.in_heading or bool(_title(flat, unit.mark)[0]) for unit in units)
-    rich = sum(
-        b - a + second.index - first.index > 2
-        for (a, b), (first, second) in zip(pairwise(places), pairwise(units), strict=True)
-    )
-    return 2 * titled >= n or 2 * rich >= n
+    rich = sum(b - a > 2 for a, b in pairwise(place + unit.index for place, unit in zip(places, units, strict=True)))
+    return 2 * max(titled, rich) >= n
 
 
 def _root(unit: _Unit) -> _Run:
-    while unit.run.parent is not None:
-        unit = unit.run.parent
-    return unit.run
+    return unit.run if unit.run.parent is None else _root(unit.run.parent)
 
 
 def _has_text(flat: str, tree: Sequence[_Unit]) -> bool:
     """Return True if a tree of units has enough of them, with text, and is not what the headings of the format say."""
-    main = [unit for unit in tree if unit.style.split(" ")[0] in RANKS or unit.style in _WEAK]
+    main = [unit for unit in tree if unit.run.is_named or unit.style in _WEAK]
     ends = [*(unit.mark.line for unit in main[1:]), len(flat)]
-    leaves = [
-        (unit, end)
-        for unit, end, later in zip(main, ends, [*main[1:], None], strict=True)
-        if later is None or later.run.parent is not unit
-    ]
+    parents = [*(unit.run.parent for unit in main[1:]), None]
+    leaves = [(unit, end) for unit, end, parent in zip(main, ends, parents, strict=True) if parent is not unit]
     bare = sum(_is_bare(flat, unit, end) for unit, end in leaves)
-    named = any(unit.style.split(" ")[0] in RANKS for unit in main)
+    is_named = any(unit.run.is_named for unit in main)
     inside = sum(not unit.mark.in_heading for unit in tree)
-    fewest = 2 if named else FEWEST
-    return len(tree) >= fewest and 2 * bare <= len(leaves) and (named or 3 * inside > len(tree))
+    return (
+        len(tree) >= (2 if is_named else numbering.FEWEST)
+        and 2 * bare <= len(leaves)
+        and (is_named or 3 * inside > len(tree))
+    )
 
 
 def _is_bare(flat: str, unit: _Unit, end: int) -> bool:
@@ -441,19 +404,14 @@ def _is_bare(flat: str, unit: _Unit, end: int) -> bool:
     text = flat[unit.mark.start : end].rstrip("\n \t\xa0*_")
     if unit.body:
         return not flat[unit.body : end].strip(EDGES + "\n")
-    return len(text) <= 2 * TITLE_LENGTH and "\n" not in text and text[-1:] not in ".:;,。：；，)"
+    return len(text) <= 2 * numbering.TITLE_LENGTH and "\n" not in text and text[-1:] not in ".:;,。：；，)"
 
 
 # Titles.
 
 
 def _read_titles(flat: str, units: Sequence[_Unit], blocks: Sequence[Block], lines: Set[int]) -> None:
-    """Set the title of each unit, and where its text begins: behind the lines of its title, or with it if it is run in.
-
-    Parameters
-    ----------
-    lines : the starts of the lines of all marks.
-    """
+    """Set the title of each unit and where its text begins, given the starts of the lines of all marks."""
     ends = [block.span.end for block in blocks]
     for unit, later in zip(units, [*units[1:], None], strict=False):
         mark, place = unit.mark, bisect_left(ends, unit.mark.start + 1)
@@ -484,7 +442,7 @@ def _title(flat: str, mark: Mark) -> tuple[str, bool]:
     if is_title(rest):
         return rest, True
     run_in = _RUN_IN.match(rest, len(rest) - len(rest.lstrip(EDGES)))
-    is_short = run_in is not None and len(run_in[0].split()) <= RUN_IN_WORDS and is_capitalized(run_in[0])
+    is_short = run_in is not None and len(run_in[0].split()) <= numbering.RUN_IN_WORDS and is_capitalized(run_in[0])
     return (rest[: run_in.end()] if run_in and is_short else "", False)
 
 
@@ -496,14 +454,12 @@ def _continues(flat: str, line_end: int, block: Block) -> bool:
 
 def _end_of_title_below(flat: str, line_end: int, blocks: Sequence[Block], place: int, lines: Set[int]) -> int:
     """Return the end of the line below a label if that is its title, as in the laws of the European Union; else 0."""
-    if line_end < blocks[place].span.end:
-        start = line_end + 1
-    elif place + 2 < len(blocks) and blocks[place + 1].kind == "paragraph":
-        start = blocks[place + 1].span.start
-        if end_of_line(flat, start) < blocks[place + 1].span.end:
+    start = line_end + 1
+    if line_end >= blocks[place].span.end:  # in the next block, which is a line
+        below = blocks[place + 1] if place + 2 < len(blocks) else None
+        if below is None or below.kind != "paragraph" or end_of_line(flat, below.span.start) < below.span.end:
             return 0
-    else:
-        return 0
+        start = below.span.start
     end = end_of_line(flat, start)
     is_whole = start not in lines and is_title(flat[start:end]) and flat[start:end].strip()[-1:] not in ".:："
     return end if is_whole and next_non_space(flat, end) < len(flat) else 0
@@ -519,8 +475,7 @@ def _one_line(source: str) -> str:
 
 
 def _clauses(units: Sequence[_Unit], blocks: Sequence[Block]) -> None:
-    """Set the clause of each unit: its number with those of the units that it is in, as in 5(1)(a), or II.3 for a
-    scene.
+    """Set the clause of each unit, its number with those of the units that it is in, as in 5(1)(a), or II.3 in a play.
 
     Numbers that begin again under the same unit and the same heading are ambiguous, so they have none.
     """
@@ -582,16 +537,14 @@ class _Layout:
 
     def _level(self, unit: _Unit) -> int:
         """Return the level of a unit: that of the unit before in its run, or one below the heading that it is under."""
-        if unit.run not in self._levels:
-            above = (level for level, other in reversed(self._open) if other is None or other is unit.run.parent)
-            self._levels[unit.run] = next(above, 0) + 1
-        return self._levels[unit.run]
+        above = (level for level, other in reversed(self._open) if other is None or other is unit.run.parent)
+        return self._levels.get(unit.run) or self._levels.setdefault(unit.run, next(above, 0) + 1)
 
     def _enter(self, level: int, unit: _Unit | None) -> None:
         while self._open and self._open[-1][0] >= level:
             self._open.pop()
         self._open.append((level, unit))
-        self._clause = next((unit.clause for _, unit in reversed(self._open) if unit is not None), "")
+        self._clause = next((own.clause for _, own in reversed(self._open) if own is not None), "")
         if unit is not None:
             self._levels.setdefault(unit.run, level)
 

@@ -50,22 +50,15 @@ def _join(source: str, parts: Sequence[Document]) -> Document:
             blocks.append(replace(block, span=span, places=block.places if is_placed else (Place(page or 1),)))
         texts.append(part.text)
         start += len(part.text) + 2
-    own = {key: value for key, value in read[0].metadata.items() if all(_has(part, key, value) for part in read)}
-    metadata = {key: value for key, value in own.items() if key not in _PAGES}
+    shared = [key for key in read[0].metadata if key not in _PAGES and all(key in part.metadata for part in read)]
+    values = {key: [part.metadata[key] for part in read] for key in shared}
+    metadata = {key: first for key, (first, *rest) in values.items() if all(value == first for value in rest)}
     id, markup = (read[0].id, read[0].markup) if len(read) == 1 else (source or read[0].id, "parts")
     return Document("\n\n".join(texts), id, tuple(blocks), metadata, markup=markup)
 
 
-def _has(part: Document, key: str, value: Any) -> bool:
-    return key in part.metadata and bool(part.metadata[key] == value)
-
-
 def _page_of(metadata: Mapping[str, Any], *, from_zero: bool) -> int | None:
-    """Return the page of a part, from 1; None if it is unknown.
-
-    >>> _page_of({"page": 0, "page_label": "iv"}, from_zero=True), _page_of({"page_label": "4"}, from_zero=False)
-    (1, 4)
-    """
+    """Return the page of a part, from 1; None if it is unknown."""
     for key in _PAGES:
         value = metadata.get(key)
         number = int(value) if isinstance(value, str) and re.fullmatch("[0-9]{1,9}", value) else value

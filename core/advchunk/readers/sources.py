@@ -45,18 +45,10 @@ _DAMAGES = (zipfile.BadZipFile, tarfile.TarError, EOFError, NotImplementedError,
 
 
 class FileSource(NamedTuple):
-    """A file that is to be read, or a part of one: a line of a file of documents, or a member of an archive.
+    """A file that is to be read, or a part of one: a line of a file of documents, or a member of an archive."""
 
-    Parameters
-    ----------
-    name : path of the file; a line has its number, "docs.jsonl:7", a member its path in the archive,
-        "docs.zip/guide.md".
-    data : its bytes; None if they are those of the file.
-    is_line : True for a line of a file of documents.
-    """
-
-    name: str
-    data: bytes | None = None
+    name: str  # its path; that of a line has its number, "docs.jsonl:7", a member is in its archive, "docs.zip/tea.md"
+    data: bytes | None = None  # None if they are those of the file
     is_line: bool = False
 
     @property
@@ -71,9 +63,7 @@ class FileSource(NamedTuple):
 
     @property
     def is_blank(self) -> bool:
-        """True for a file of white space and marks of encodings alone, and for a line, whose text is known to be
-        empty.
-        """
+        """True for a file of white space and marks of encodings alone, and for a line, which has no text of its own."""
         return self.is_line or not (Path(self.name).read_bytes() if self.data is None else self.data).strip(_BLANK)
 
 
@@ -113,19 +103,19 @@ class Inventory:
         return not (self.plain or self.skipped or self.failed or self.encodings)
 
     def __str__(self) -> str:
-        parts = [f"{self.read.total()} read{_listed(self.read)}"]
-        if self.plain:
-            parts.append(f"{self.plain.total()} read as plain text{_listed(self.plain)}")
-        if self.skipped:
-            reasons = dict[str, Counter[str]]()
-            for name, reason in self.skipped.items():
-                reasons.setdefault(reason, Counter())[_kind(name)] += 1
-            listed = "; ".join(f"{reason}: {_listed(kinds)[2:-1]}" for reason, kinds in reasons.items())
-            parts.append(f"{len(self.skipped)} skipped ({listed})")
-        parts += [f"{self.failed.total()} failed{_listed(self.failed)}"] if self.failed else []
-        parts += [f"{self.encodings.total()} not in UTF-8{_listed(self.encodings)}"] if self.encodings else []
-        parts += [f"chunked{_listed(self.chunkers)}"] if self.chunkers else []
-        return f"{self.total} file{'s' * (self.total != 1)}: {', '.join(parts)}"
+        reasons = dict[str, Counter[str]]()
+        for name, reason in self.skipped.items():
+            reasons.setdefault(reason, Counter())[_kind(name)] += 1
+        skipped = "; ".join(f"{reason}: {_listed(kinds)[2:-1]}" for reason, kinds in reasons.items())
+        parts = [
+            f"{self.read.total()} read{_listed(self.read)}",
+            f"{self.plain.total()} read as plain text{_listed(self.plain)}" if self.plain else "",
+            f"{len(self.skipped)} skipped ({skipped})" if self.skipped else "",
+            f"{self.failed.total()} failed{_listed(self.failed)}" if self.failed else "",
+            f"{self.encodings.total()} not in UTF-8{_listed(self.encodings)}" if self.encodings else "",
+            f"chunked{_listed(self.chunkers)}" if self.chunkers else "",
+        ]
+        return f"{self.total} file{'s' * (self.total != 1)}: {', '.join(filter(None, parts))}"
 
     def admit(self, name: str, head: bytes) -> bool:
         """Count a file, given its first bytes, and return True if it is to be read."""
@@ -140,9 +130,7 @@ class Inventory:
     def settle(
         self, name: str, encodings: Iterable[str] = (), chunkers: Iterable[str] = (), *, is_failed: bool = False
     ) -> None:
-        """Note what became of a file that was counted: the encodings and chunkers of its documents, or that there are
-        none.
-        """
+        """Note the encodings and chunkers of the documents of a file that was counted, or that it failed."""
         if hash(name) not in self._admitted:
             return
         if is_failed:
@@ -155,17 +143,16 @@ class Inventory:
         self.chunkers.update(f"{_kind(name)} by {chunker}" for chunker in chunkers)
 
     def _counter_of(self, name: str) -> Counter[str]:
-        return self.read if formats.is_supported(name) or is_archive(name) or is_jsonl(name) else self.plain
+        return self.read if _has_reader(name) else self.plain
 
 
 def _listed(kinds: Mapping[str, int]) -> str:
     """Return the most frequent kinds with their counts, in parentheses."""
     first = sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0]))
-    more = [f"{len(first) - 9} other kinds {sum(count for _, count in first[9:])}"] if len(first) > 10 else []
-    shown = [
-        f"{kind} {count}" if kind[:1] == "." or count > 1 else kind for kind, count in (first[:9] if more else first)
-    ]
-    return f" ({', '.join([*shown, *more])})" if kinds else ""
+    shown = [f"{kind} {count}" if kind[:1] == "." or count > 1 else kind for kind, count in first]
+    if len(first) > 10:
+        shown[9:] = [f"{len(first) - 9} other kinds {sum(count for _, count in first[9:])}"]
+    return f" ({', '.join(shown)})" if kinds else ""
 
 
 def _kind(name: str) -> str:
@@ -178,9 +165,11 @@ def _refusal(name: str, head: bytes) -> str:
     """Return the reason for which a file in a folder is not read; "" if it is."""
     if _OWN_OUTPUT.match(head):
         return "output of advchunk"
-    if is_archive(name) or formats.is_supported(name) or is_jsonl(name):
-        return ""
-    return "" if encodings.is_text(head) else "no reader"
+    return "" if _has_reader(name) or encodings.is_text(head) else "no reader"
+
+
+def _has_reader(name: str) -> bool:
+    return formats.is_supported(name) or is_archive(name) or is_jsonl(name)
 
 
 def is_jsonl(name: str) -> bool:
@@ -189,11 +178,7 @@ def is_jsonl(name: str) -> bool:
 
 
 def is_archive(name: str) -> bool:
-    """Return True if a file is an archive of files, by its suffix.
-
-    >>> is_archive("docs.tar.gz"), is_archive("docs.zip"), is_archive("docs.docx")
-    (True, True, False)
-    """
+    """Return True if a file is an archive of files, by its suffix."""
     return name.lower().endswith((".zip", *_TARS))
 
 
@@ -232,12 +217,10 @@ def _walk(folder: str, inventory: Inventory, is_excluded: Callable[[Path], bool]
         inventory.skipped[str(error.filename)] = "not readable"
 
     for place, folders, names in os.walk(folder, onerror=report):
-        links = [item for item in folders if Path(place, item).is_symlink()]
-        inventory.skipped |= {str(Path(place, item)): "a link" for item in links if item[0] != "."}
-        own = sorted(item for item in folders if item[0] != "." and item not in links)
-        folders[:] = [item for item in own if not is_excluded(Path(place, item))]
-        for name in sorted(item for item in names if item[0] != "."):
-            path = Path(place, name)
+        own = [Path(place, item) for item in sorted(folders) if item[0] != "."]
+        inventory.skipped |= {str(path): "a link" for path in own if path.is_symlink()}
+        folders[:] = [path.name for path in own if not path.is_symlink() and not is_excluded(path)]
+        for path in (Path(place, item) for item in sorted(names) if item[0] != "."):
             if path.is_symlink():
                 inventory.skipped[str(path)] = "a link"
             elif not path.is_file():
@@ -255,15 +238,11 @@ def _head_of(path: Path) -> bytes:
 
 
 def read_sources(name: str, inventory: Inventory, *, of_lines: bool | None = None) -> Iterator[FileSource]:
-    """Yield the sources in a file: itself, the members of an archive, or the lines that are not blank of a file of
-    documents.
+    """Yield the sources in a file: itself, the members of an archive, or the lines with text of a file of documents.
 
-    A large file of separated values (`MAX_PART`) is read in parts, with their numbers in their names, and their own
-    places.
-
-    Members are read in memory, one at a time, and never written. Those that are encrypted, links, too large
-    (`MAX_MEMBER`), archives themselves, or that have a path out of the archive are skipped, as are those that
-    `find_files` skips in folders.
+    A large file of separated values (`MAX_PART`) is read in parts, with their numbers in their names. Members are read
+    in memory, one at a time, and never written. Those that are encrypted, links, too large (`MAX_MEMBER`), archives
+    themselves, or that have a path out of the archive are skipped, as are those that `find_files` skips in folders.
 
     Parameters
     ----------
@@ -315,9 +294,7 @@ def _read_parts(name: str) -> Iterator[FileSource]:
 
 
 def _head_of_table(part: Sequence[bytes]) -> bytes:
-    """Return the records above the first row of values, which name the columns and the separator; b"" if there are
-    none.
-    """
+    """Return the records above the first row of values, which name the columns and the separator; b"" for none."""
     sample = b"".join(part[:_SAMPLE])
     text = sample.decode("latin-1")
     start, kind = find_table(text)
@@ -325,11 +302,7 @@ def _head_of_table(part: Sequence[bytes]) -> bytes:
 
 
 def _part_name(name: str, first: int, last: int) -> str:
-    """Return the name of a part, whose suffix still says the format.
-
-    >>> _part_name("tea.csv", 2, 9)
-    'tea (records 2-9).csv'
-    """
+    """Return the name of a part, "tea (records 2-9).csv", whose suffix still says the format."""
     path = PurePath(name)
     return str(path.with_name(f"{path.stem} (records {first}-{last}){path.suffix}"))
 
@@ -354,7 +327,7 @@ class _Member(NamedTuple):
     path: str
     size: int
     open: Callable[[], IO[bytes] | None]
-    refusal: str = ""
+    refusal: str
 
 
 def _read_archive(name: str, inventory: Inventory) -> Iterator[FileSource]:

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import NamedTuple, TypeAlias
 
 from advchunk.readers.writing import TextBlock, Writer, cell_texts, pipe_table, squeeze
@@ -19,9 +19,7 @@ _PROSE = 500  # characters of a cell that are no data if they are several paragr
 
 
 class Cell(NamedTuple):
-    """The text of a cell, its first row and column (from 0), the number of rows and columns it spans, and whether it is
-    a header.
-    """
+    """The text of a cell, its first row and column, from 0, and the number of rows and columns that it spans."""
 
     text: str
     row: int = 0
@@ -42,9 +40,8 @@ def lay_out(cells: Sequence[Cell]) -> tuple[list[list[str]], int]:
     as the table appears once per row, one of over 100 characters once. Where two cells overlap, the later one wins. A
     header row has a column header, and no other text except a label in the first column.
 
-    >>> lay_out([Cell("group", 0, 0, 2, 1, True), Cell("dose", 0, 1, 1, 2, True), Cell("low", 1, 1, 1, 1, True),
-    ...          Cell("high", 1, 2, 1, 1, True), Cell("tea", 2, 0), Cell("7", 2, 2), Cell("adults", 3, 0, 1, 3)])
-    ([['group', 'dose', 'dose'], ['group', 'low', 'high'], ['tea', '', '7'], ['adults', '', '']], 2)
+    >>> lay_out([Cell("tea", 0, 0, 1, 2, True), Cell("kind", 1, 0, is_head=True), Cell("n", 1, 1), Cell("green", 2, 0)])
+    ([['tea', ''], ['kind', 'n'], ['green', '']], 1)
     """
     height, width = _size(cells)
     rows, has_head, has_data = [[""] * width for _ in range(height)], [False] * height, [False] * height
@@ -60,11 +57,7 @@ def lay_out(cells: Sequence[Cell]) -> tuple[list[list[str]], int]:
 
 
 def filled_length(cells: Sequence[Cell]) -> int:
-    """Return an upper bound on the number of characters of a table with its spans filled.
-
-    >>> filled_length([Cell("a", 0, 0, rows=10**9, columns=10**9)]) > 10**19
-    True
-    """
+    """Return an upper bound on the number of characters of a table with its spans filled."""
     height, width = _size(cells)
     return _EMPTY * height * width + sum(len(cell.text) * cell.rows * cell.columns for cell in cells)
 
@@ -92,10 +85,9 @@ def spanned_table(groups: Sequence[Rows], heads: int = 1) -> str:
     rows = [row for group in groups for row in group]
     longest = max(_SHORTEST, _LONGER * sum(1 + len(cell.text) for row in rows for cell in row))
     cells = _place(groups, longest)
-    width = max((cell.column + cell.columns for cell in cells), default=0)
-    copies = (cell.rows * (1 if cell.columns == width else cell.columns) for cell in cells)
-    length = len(rows) * width + sum(len(cell.text) * n for cell, n in zip(cells, copies, strict=True))
-    if length > longest:
+    width = _size(cells)[1]
+    copies = (len(cell.text) * cell.rows * (1 if cell.columns == width else cell.columns) for cell in cells)
+    if len(rows) * width + sum(copies) > longest:
         return "\n".join(squeeze(" ".join(cell.text for cell in row)) for row in rows)
     reached = {i for cell in cells for i in range(cell.row, cell.row + cell.rows)}
     lines = lay_out(cells)[0]
@@ -137,11 +129,7 @@ def _place_row(row: Sequence[Cell], i: int, end: int, above: list[Cell]) -> list
 def count_heads(rows: Rows, declared: int = 0, least: int = 1) -> int:
     """Return the number of header rows: those declared, or else those that have only headers, or else ``least``.
 
-    Rows into which a header reaches belong to them, unless it is just a label of several rows: none is declared, and no
-    header spans columns.
-
-    >>> count_heads([[Cell("Region", rows=2), Cell("Sales", columns=2)], [Cell("Jan"), Cell("Feb")], [Cell("R1")]])
-    2
+    Rows into which a header reaches belong to them, if any is declared or a header spans columns.
     """
     least = declared or sum(1 for _ in takewhile(lambda row: all(cell.is_head for cell in row), rows)) or least
     heads = [(i, cell) for i, row in enumerate(rows[:least]) for cell in row]
@@ -174,17 +162,16 @@ def add_table(
 ) -> None:
     """Write a table of data (`spanned_table`), or, if it is layout, the blocks of its cells.
 
-    ``heads`` and ``least`` are the header rows that are declared, and those that a table has at least (`count_heads`).
-    It is layout if it says so, has one column, furniture, or no header cells and many cells with more than data.
+    ``heads`` are declared, ``least`` the fewest header rows (`count_heads`). It is layout if it says so, has one
+    column, furniture, or no header cells and many cells with more than data.
     """
     writer.finish()
     cells = [cell for group in groups for row in group for cell in row]
     if is_layout or not _is_data([row for group in groups for row in group if row], cells, heads):
         writer.blocks += (block for cell in cells for block in cell.blocks)
-        return
-    filled = [[[cell.cell() for cell in row] for row in group] for group in groups]
-    rows = [row for group in filled for row in group]
-    writer.add("table", spanned_table(filled, count_heads(rows, heads, least)))
+    else:
+        filled = [[[cell.cell() for cell in row] for row in group] for group in groups]
+        writer.add("table", spanned_table(filled, count_heads([*chain(*filled)], heads, least)))
 
 
 def _is_data(rows: Sequence[Sequence[TableCell]], cells: Sequence[TableCell], heads: int) -> bool:
@@ -199,9 +186,5 @@ def _is_data(rows: Sequence[Sequence[TableCell]], cells: Sequence[TableCell], he
 
 
 def parse_span(text: str | None, least: int = 1) -> int:
-    """Return the number of rows or columns in an attribute, at least ``least``; ``least`` if it is not a number.
-
-    >>> parse_span("2"), parse_span("two"), parse_span("-1"), parse_span(None)
-    (2, 1, 1, 1)
-    """
+    """Return the number of rows or columns in an attribute, at least ``least``; ``least`` if it is not a number."""
     return max(int(text), least) if text and re.fullmatch(r"[0-9]{1,9}", text) else least

@@ -73,7 +73,10 @@ class Writer:
             self.blocks.append(TextBlock(kind, text, level, title, tuple(places) or self.places, self.metadata))
 
     def add_document(self, document: Document) -> None:
-        """Add the blocks of another document, such as a chapter."""
+        """Add the blocks of another document, such as a chapter, and what was left out of it."""
+        for item in str(document.metadata.get("left_out", "")).split("; "):
+            kind, _, count = item.rpartition(": ")
+            self.left_out[kind] += int(count) if count.isdecimal() else 0
         for block in document.blocks or ():
             text = document.text[block.span.start : block.span.end]
             self.add(block.kind, text, block.level, title=block.title, places=block.places)
@@ -88,9 +91,7 @@ class Writer:
         self.blocks = outer
 
     def begin(self, prefix: str, kind: BlockKind = "item", level: int = 0, *, keep: bool = True) -> None:
-        """Put a `Prefix`, such as the marker of a list item, before the next paragraph, and change its kind and
-        level.
-        """
+        """Put a `Prefix`, such as the marker of a list item, before the next paragraph, with its kind and level."""
         self.finish()
         self.prefix = Prefix(prefix, kind, level, keep) if prefix else None
 
@@ -130,11 +131,7 @@ def left_out(counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def squeeze(text: str) -> str:
-    r"""Replace each run of white space with one space, and strip the ends.
-
-    >>> squeeze(" a \n b ")
-    'a b'
-    """
+    """Replace each run of white space with one space, and strip the ends."""
     return " ".join(text.split())
 
 

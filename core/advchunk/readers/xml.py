@@ -67,19 +67,17 @@ class _Parser:
     def parse(self, text: str) -> Element:
         try:
             for start in range(0, len(text), _SLICE):
-                self._feed(text[start : start + _SLICE])
+                # expat rejects lone surrogates, and reports their position
+                data = text[start : start + _SLICE].encode("utf-8", "surrogatepass")
+                self._expat.Parse(data, False)
+                self._fed += len(data)
+                if self._fed - self._expat.CurrentByteIndex > _MAX_TAG:
+                    self._fail(f"an XML tag or comment must be at most {_MAX_TAG:,} bytes")
             self._expat.Parse(b"", True)
         except expat.ExpatError as error:
             self._fail(f"XML must be well-formed: {expat.ErrorString(error.code)}", error.lineno, error.offset)
         root: Element = self._tree.close()
         return root
-
-    def _feed(self, text: str) -> None:
-        data = text.encode("utf-8", "surrogatepass")  # expat rejects lone surrogates, and reports their position
-        self._expat.Parse(data, False)
-        self._fed += len(data)
-        if self._fed - self._expat.CurrentByteIndex > _MAX_TAG:
-            self._fail(f"an XML tag or comment must be at most {_MAX_TAG:,} bytes")
 
     def _start(self, name: str, attributes: Mapping[str, str]) -> None:
         self._depth += 1

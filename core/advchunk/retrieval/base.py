@@ -8,13 +8,13 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from advchunk.building.long_texts import embed_long_texts
 from advchunk.building.positions import count_tokens
-from advchunk.engine import Job, Plan, adrive, drive
+from advchunk.engine import Job, Plan, adrive, run_job
 from advchunk.errors import require
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.embedders import CheckedEmbedder, EmbedderLike, as_embedder
@@ -22,6 +22,8 @@ from advchunk.models.identity import model_name, own_identity
 from advchunk.records import Chunk, Floats, evolve
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, as_cutter
+from advchunk.retrieval.index_file import IndexedDocument
+from advchunk.retrieval.locating import is_verbatim
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_sizes
 from advchunk.retrieval.query_language import fit_to_language
 from advchunk.retrieval.rankings import Ranking
@@ -31,31 +33,6 @@ from advchunk.text.counters import Counter
 
 _Answer = TypeVar("_Answer")
 _NOT_KEPT: dict[str, Any] = {"vector": None, "rows": None, "row_spans": (), "row_texts": ()}
-
-
-class Vectors(Protocol):
-    """Vectors of chunks that can be searched."""
-
-    def search(self, query: Floats, depth: int | None = ..., /) -> Ranking:
-        """Return the chunks most similar to a (d,) query vector, at most ``depth``."""
-        ...
-
-
-class Snapshot(NamedTuple):
-    """The chunks of a retriever at one moment, which changes do not reach."""
-
-    collection: Collection[Chunk]
-    vectors: Vectors
-
-
-class Addition(NamedTuple):
-    """A document that is added: its chunks without vectors, the rows of each (none in a search by words alone), and its
-    text.
-    """
-
-    chunks: list[Chunk]
-    rows: list[Floats]
-    text: str | None = None
 
 
 class BaseRetriever(ABC):
@@ -84,11 +61,11 @@ class BaseRetriever(ABC):
         """The names of the documents, in the order in which they were added."""
 
     @abstractmethod
-    def _snapshot(self) -> AbstractContextManager[Snapshot]:
+    def _snapshot(self) -> AbstractContextManager[Collection[Chunk]]:
         """Return the chunks as they are now."""
 
     @abstractmethod
-    def _change(self, added: Mapping[str, Addition], removed: Iterable[str], notes: Mapping[str, Any]) -> None:
+    def _change(self, added: Mapping[str, IndexedDocument], removed: Iterable[str], notes: Mapping[str, Any]) -> None:
         """Remove documents, add others in place of those of their names, and keep notes: all of them, or none."""
 
     @property
@@ -119,7 +96,7 @@ class BaseRetriever(ABC):
         Nothing changes if the embedder fails, if vectors have another number of dimensions than those in the index, or
         if a chunk is not the text of its spans in ``texts``, which are as those of the retriever.
         """
-        next(drive([Job(self._adding(chunks, texts))]))
+        run_job(Job(self._adding(chunks, texts)))
 
     async def aadd_many(self, chunks: Mapping[str, Sequence[Chunk]], texts: Mapping[str, str] | None = None) -> None:
         """Await `add_many`, with the async method of the embedder."""
@@ -127,7 +104,7 @@ class BaseRetriever(ABC):
 
     def remove(self, *documents: str) -> None:
         """Remove documents, those that are there."""
-        self._change({}, documents, {})
+        self._change({}, _names_of(documents), {})
 
     def _adding(
         self,
@@ -136,28 +113,31 @@ class BaseRetriever(ABC):
         removed: Iterable[str] = (),
         notes: Mapping[str, Any] | None = None,
     ) -> Plan[None]:
-        groups = self._checked(chunks, texts or {})
-        rows = yield from self._rows_of(groups)
-        self._change(_additions(groups, rows, texts or {}), removed, notes or {})
+        groups = self._checked(chunks, texts := texts or {})
+        rows = iter((yield from self._rows_of(groups)))
+        added = {
+            name: IndexedDocument(
+                [evolve(chunk, **_NOT_KEPT) for chunk in group], list(islice(rows, len(group))), texts.get(name)
+            )
+            for name, group in groups.items()
+        }
+        self._change(added, _names_of(removed), notes or {})
 
     def _checked(self, chunks: Mapping[str, Sequence[Chunk]], texts: Mapping[str, str]) -> dict[str, list[Chunk]]:
         """Return the chunks of each document that can be found, with their tokens."""
-        require(
-            isinstance(chunks, Mapping), "chunks must be a mapping from the name of a document to its chunks", chunks
-        )
-        wrong_names = [name for name in chunks if not isinstance(name, str)]
-        require(not wrong_names, "names of documents must be strings", wrong_names[:1])
-        rule = "the chunks of a document must be a list of chunks of the core"
-        for group in chunks.values():
-            require(isinstance(group, Iterable), rule, group)
-        groups = {name: list(group) for name, group in chunks.items()}
-        others: list[Any] = [chunk for group in groups.values() for chunk in group if not isinstance(chunk, Chunk)]
-        require(not others, rule, *others[:1] or [None])
+        rule = "chunks must be a mapping from the name of a document to its chunks"
+        require(isinstance(chunks, Mapping), rule, chunks)
+        wrong: list[Any] = [name for name in chunks if not isinstance(name, str)]
+        require(not wrong, "names of documents must be strings", wrong[:1])
+        wrong = [group for group in chunks.values() if not isinstance(group, Iterable)]
+        groups = {name: list(group) for name, group in chunks.items() if not wrong}
+        wrong += [chunk for group in groups.values() for chunk in group if not isinstance(chunk, Chunk)]
+        require(not wrong, "the chunks of a document must be a list of chunks of the core", *wrong[:1] or [None])
         is_mapping = isinstance(texts, Mapping) and all(isinstance(text, str) for text in texts.values())
         require(is_mapping, "texts must be a mapping from the name of a document to its text", texts)
         groups = {name: [chunk for chunk in group if chunk.embed_text] for name, group in groups.items()}
         for name, text in texts.items():
-            wrong = [chunk.text for chunk in groups.get(name, []) if chunk.spans and not _is_verbatim(chunk, text)]
+            wrong = [chunk.text for chunk in groups.get(name, []) if chunk.spans and not is_verbatim(chunk, text)]
             require(not wrong, f"texts must be those of the spans of chunks; in {name!r} they are not", wrong[:1])
         counted = iter(count_tokens([chunk for group in groups.values() for chunk in group], self._counter))
         return {name: list(islice(counted, len(group))) for name, group in groups.items()}
@@ -172,7 +152,7 @@ class BaseRetriever(ABC):
         answer : in place of the retriever's.
         highlights : find the sentences of each chunk that matter most for the query (`Hit.highlights`).
         """
-        return next(drive([self._finding(query, k, answer, highlights)]))
+        return run_job(self._finding(query, k, answer, highlights))
 
     async def asearch(
         self, query: str, k: int = 10, *, answer: AnswerLength | None = None, highlights: bool = False
@@ -209,7 +189,7 @@ class BaseRetriever(ABC):
         order : "rank" sorts passages by their best sentence or chunk; "document" by their document and place.
         answer : in place of the retriever's.
         """
-        return next(drive([self._cutting(query, budget, order, answer, whole_chunks)]))
+        return run_job(self._cutting(query, budget, order, answer, whole_chunks))
 
     async def apassages(
         self,
@@ -241,7 +221,7 @@ class BaseRetriever(ABC):
         ----------
         depth, answer : in place of the retriever's.
         """
-        return next(drive([Job(self._asking(query, answer, depth or self._depth, lambda _, ranking, __: ranking))]))
+        return run_job(Job(self._asking(query, answer, depth or self._depth, lambda _, ranking, __: ranking)))
 
     def _asking(
         self,
@@ -256,25 +236,26 @@ class BaseRetriever(ABC):
         vector = None
         if search.mode != "lexical":
             vector = (yield from embed_long_texts([query], self._model.for_questions()))[0]
-        with self._snapshot() as now:
-            return use(now.collection, self._rank(now, query, vector, search, depth), search)
+        with self._snapshot() as chunks:
+            return use(chunks, self._rank(chunks, query, vector, search, depth), search)
 
     @property
     def _name(self) -> str:
         """The name in messages."""
         return type(self).__name__
 
-    def _rank(self, now: Snapshot, query: str, vector: Floats | None, search: Search, depth: int) -> Ranking:
-        collection = now.collection
-        if not len(collection):
+    def _rank(
+        self, chunks: Collection[Chunk], query: str, vector: Floats | None, search: Search, depth: int
+    ) -> Ranking:
+        if not len(chunks):
             self._warnings.warn("empty", "%s has no chunks, so nothing is found", self._name)
-        search = fit_to_language(search, query, collection.languages, self._model, self._warnings)
-        if search.mode == "lexical":
-            vector = None
-        depth = min(depth, max(len(collection), self._depth, DEPTH_TO_CUT))  # without more chunks than there are
-        most = depth if collection.hierarchy.is_flat else None  # of each level, so all
-        dense = None if vector is None else now.vectors.search(vector, most)
-        return collection.rank(query, dense, search, depth)
+        search = fit_to_language(search, query, chunks.languages, self._model, self._warnings)
+        depth = min(depth, max(len(chunks), self._depth, DEPTH_TO_CUT))  # without more chunks than there are
+        most = depth if chunks.hierarchy.is_flat else None  # of each level, so all
+        dense = None
+        if vector is not None and chunks.vectors is not None and search.mode != "lexical":
+            dense = chunks.vectors.search(vector, most)
+        return chunks.rank(query, dense, search, depth)
 
     @cached_property
     def _cutter(self) -> PassageCutter:
@@ -304,17 +285,15 @@ class BaseRetriever(ABC):
             return ""
         return own_identity(self._model.model) or model_name(self._model.model)
 
-
-def _additions(
-    groups: Mapping[str, Sequence[Chunk]], rows: Sequence[Floats], texts: Mapping[str, str]
-) -> dict[str, Addition]:
-    """Return documents to add, given the rows of all of their chunks."""
-    rest = iter(rows)
-    return {
-        name: Addition([evolve(chunk, **_NOT_KEPT) for chunk in group], list(islice(rest, len(group))), texts.get(name))
-        for name, group in groups.items()
-    }
+    def _check_embedder(self, made_by: str) -> None:
+        """Raise `ConfigurationError` if the embedder has another name than the one that an index was made with."""
+        name, rule = self._model_name, f"embedder must be {made_by!r}, as when the index was made"
+        require(name == made_by or not (name and made_by), rule, name)
 
 
-def _is_verbatim(chunk: Chunk, text: str) -> bool:
-    return "".join(text[start:end] for start, end in chunk.spans) == chunk.text
+def _names_of(documents: Iterable[str]) -> list[str]:
+    """Return names of documents as a list; raise `ConfigurationError` for a name in place of a list, or for no name."""
+    names = [documents] if isinstance(documents, str) or not isinstance(documents, Iterable) else [*documents]
+    is_list = names != [documents] and all(isinstance(name, str) for name in names)
+    require(is_list, "names of documents to remove must be a collection of strings", documents)
+    return names

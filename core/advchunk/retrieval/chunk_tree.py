@@ -36,12 +36,8 @@ class ChunkTree:
         self._children: list[list[int]] = [[] for _ in self.chunks]
         for place, chunk in enumerate(self.chunks):
             above = chunk.parent
-            in_order = chunk.index == place and (above is None or 0 <= above < place)
-            require(
-                in_order,
-                "chunks must be all those of one document or corpus, each at its index and after its parent",
-                chunk,
-            )
+            rule = "chunks must be all those of one document or corpus, each at its index and after its parent"
+            require(chunk.index == place and (above is None or 0 <= above < place), rule, chunk)
             if above is not None:
                 self._children[above].append(place)
 
@@ -56,7 +52,7 @@ class ChunkTree:
     def path(self, chunk: Chunk) -> list[Chunk]:
         """Return the chunks from the root to the chunk itself."""
         above = self.parent(chunk)
-        return [*([] if above is None else self.path(above)), chunk]
+        return [chunk] if above is None else [*self.path(above), chunk]
 
     def up(self, chunk: Chunk, level: int) -> Chunk:
         """Return the chunk at a level above that contains the chunk; itself if it is at that level or higher."""
@@ -64,13 +60,11 @@ class ChunkTree:
         return chunk if above is None or chunk.level <= level else self.up(above, level)
 
     def down(self, chunk: Chunk, level: int) -> list[Chunk]:
-        """Return the chunks at a level below that the chunk contains; itself if it is at that level, or lower, or a
+        """Return the chunks at a level below that the chunk contains; itself if it is at that level or lower, or a
         leaf.
         """
-        below = self.children(chunk)
-        return (
-            [leaf for child in below for leaf in self.down(child, level)] if below and chunk.level < level else [chunk]
-        )
+        below = self.children(chunk) if chunk.level < level else []
+        return [leaf for child in below for leaf in self.down(child, level)] or [chunk]
 
     def roots(self) -> list[Chunk]:
         """Return the chunks without a parent, in reading order."""

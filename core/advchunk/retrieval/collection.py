@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from advchunk.building.positions import ChunkPositions, estimate_tokens
 from advchunk.errors import require
-from advchunk.records import Chunk, Ints
+from advchunk.records import Chunk, Floats, Ints
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter
 from advchunk.retrieval.hierarchies import ChunkHierarchy, merge_upward, merge_within, without_parts
 from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
@@ -25,6 +25,22 @@ from advchunk.text.counters import Counter
 _log = logging.getLogger("advchunk")
 _MARGIN = 1.5  # times farther than a cutter reaches, since it counts tokens per character of hits alone
 _Item = TypeVar("_Item")
+
+
+class WordSearch(Protocol):
+    """Scores chunks, or the first of them, by their words."""
+
+    def scores(self, query: str) -> Floats:
+        """Return the score of each for a query, 0 without a common term."""
+        ...
+
+
+class VectorSearch(Protocol):
+    """Ranks chunks by their vectors."""
+
+    def search(self, query: Floats, depth: int | None = ..., /) -> Ranking:
+        """Return the chunks most similar to a (d,) query vector, at most ``depth``."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +59,7 @@ class Collection(Generic[_Item]):
     names : by key, the name of the document for citations; a key without one is a name itself.
     texts : by key, those that are known.
     estimated : keys of the texts whose spans are all estimated, and so are not cited.
-    words : searches the chunks, or the first of them, by their words; None if nothing does.
+    words, vectors : search the chunks by their words and vectors; None if nothing does.
     languages : returns the codes of the languages of the chunks, for embedders that do not know them all; None if it is
         not known.
     allowed : (n,) True for each chunk that may be found; None for all.
@@ -57,7 +73,8 @@ class Collection(Generic[_Item]):
     names: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     estimated: Set[str] = frozenset()
-    words: LexicalIndex | PartedIndex | None = None
+    words: WordSearch | None = None
+    vectors: VectorSearch | None = None
     languages: Callable[[], Sequence[str]] | None = None
     allowed: NDArray[np.bool_] = field(default=None)  # type: ignore[arg-type]  # filled in below
     hierarchy: ChunkHierarchy = field(default=None)  # type: ignore[assignment]  # filled in below
@@ -203,32 +220,18 @@ class Collection(Generic[_Item]):
         ----------
         merge : see `Search.merge`, of as many chunks as fill the budget.
         """
-        if cutter is not None and self.hierarchy.is_flat:
-            return self.cut(question, ranking, budget, cutter, order)
-        if merge is not None and not self.hierarchy.is_flat:
-            tokens = np.array([chunk.tokens for chunk in self.chunks])
-            ranking = merge_within(ranking, self.hierarchy, self._sizes, merge, tokens, budget)
-        passages = assemble_passages(self.hits(ranking), budget, counter, order=order, texts=self.texts)
-        return list(map(self._cited, passages))
-
-    def cut(
-        self,
-        question: str,
-        ranking: Ranking,
-        budget: int,
-        cutter: PassageCutter,
-        order: PassageOrder = "rank",
-    ) -> list[Passage]:
-        """Return passages that are cut for a question from the first chunks of a ranking and those beside them."""
+        if cutter is None or not self.hierarchy.is_flat:
+            if merge is not None and not self.hierarchy.is_flat:
+                tokens = np.array([chunk.tokens for chunk in self.chunks])
+                ranking = merge_within(ranking, self.hierarchy, self._sizes, merge, tokens, budget)
+            passages = assemble_passages(self.hits(ranking), budget, counter, order=order, texts=self.texts)
+            return list(map(self._cited, passages))
         first = ranking.first(DEPTH_TO_CUT)
         near = self.positions.near(first.chunks, _MARGIN * cutter.around) if len(first) else np.arange(0)
         near = np.setdiff1d(near[self.allowed[near]], first.chunks)
-        beside = self.hits(Ranking(near, np.zeros(len(near))))
-        hits = self.hits(first)
-        values = {key: self.texts.get(key) for key in dict.fromkeys(hit.document for hit in hits)}
-        texts = {key: text for key, text in values.items() if text is not None}
-        options: dict[str, Any] = {"texts": texts or None, "order": order, "files": self.names}
-        passages = cutter.cut(question, hits, budget, beside=beside, **options)
+        beside, hits = self.hits(Ranking(near, np.zeros(len(near)))), self.hits(first)
+        texts = {key: text for key in {hit.document for hit in hits} if (text := self.texts.get(key)) is not None}
+        passages = cutter.cut(question, hits, budget, beside=beside, texts=texts or None, order=order, files=self.names)
         return list(map(self._cited, passages))
 
     def hits(self, ranking: Ranking) -> list[Hit]:

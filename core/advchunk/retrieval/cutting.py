@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from advchunk.building.positions import ChunkPositions
 from advchunk.errors import is_integer, is_number, require
 from advchunk.models.counters import TokenizerLike, as_counter
-from advchunk.records import Floats, Span, with_context
-from advchunk.retrieval.evidence import WindowScoring
+from advchunk.records import Floats, Span, with_context, written_metadata
+from advchunk.retrieval.evidence import WindowScoring, soften
 from advchunk.retrieval.locating import Finder, is_whole, place_in_text
 from advchunk.retrieval.neighbors import TEMPERATURE
 from advchunk.retrieval.passage_units import (
     AskedTerms,
     Excerpt,
-    Piece,
     Reading,
+    Run,
     UnitReader,
     UnitTable,
-    record_of,
+    headings_of,
     runs_in_text,
     runs_of_chunks,
 )
@@ -43,6 +43,7 @@ DEPTH_TO_CUT = 200
 _AROUND = 350.0
 _HIT_WEIGHT = 0.1  # of the scores of the hits, where the words of the question have 1
 _MAX_REFUSED = 20  # sentences in a row that do not fit
+_Kind = TypeVar("_Kind")
 _log = logging.getLogger("advchunk")
 
 
@@ -69,15 +70,14 @@ class ScoredSentence(NamedTuple):
 class PassageCutter:
     r"""Cuts passages from retrieved chunks, whatever retriever and splitter they are from, when the question is known.
 
-    Where a splitter cuts hardly matters once search is good, and no size is right for every question. So the text of
-    the first hits, and the text around them, is cut again: windows of several lengths start at every sentence, and are
-    scored by BM25 for the words of the question, and for pairs of them that follow each other; a sentence has the mean
-    score of the windows that contain it; sentences nearby support each other (`WindowScoring`). The best sentences fill
-    the budget, and those that touch are one passage.
+    The text of the first hits, and the text around them, is cut again: windows of several lengths start at every
+    sentence, and are scored by BM25 for the words of the question, and for pairs of them that follow each other; a
+    sentence has the mean score of the windows that contain it; sentences nearby support each other (`WindowScoring`).
+    The best sentences fill the budget, and those that touch are one passage.
 
-    Needs no model and no index: frequencies of words are those in the hits, which is as good. Ours; it joins passages
-    of arbitrary place and length (Callan 1994; Kaszkiel and Zobel 2001, Effective ranking with arbitrary passages) with
-    the spread of evidence to its neighbors (Lv and Zhai 2009, Positional language models). See benchmarks/RETRIEVAL.md.
+    Needs no model and no index: frequencies of words are those in the hits. Ours (benchmarks/RETRIEVAL.md); it joins
+    passages of arbitrary place and length (Kaszkiel and Zobel 2001, Effective ranking with arbitrary passages) with the
+    spread of evidence to its neighbors (Lv and Zhai 2009, Positional language models).
 
     Units are sentences, table rows, records of JSON and YAML, code blocks and, in source code, definitions. A row or a
     record that fits in the budget is taken whole or not at all; blocks and definitions have up to a third of the budget
@@ -164,7 +164,7 @@ class PassageCutter:
         evidence = self._evidence(question, hits, around, budget, files or {})
         room, excess, passages = budget, 1, list[Passage]()
         while excess > 0:  # for a tokenizer whose counts of sentences do not add up to those of passages
-            passages = [evidence.passage(*place) for place in self._fill(evidence, room)] if room > 0 else []
+            passages = [evidence.passage(run) for run in self._fill(evidence, room)] if room > 0 else []
             excess = sum(passage.tokens for passage in passages) - budget
             room -= excess
         if not passages and evidence.scores.any():
@@ -202,9 +202,10 @@ class PassageCutter:
         They have at least half of the evidence of their hit's best sentence. Hits without a place, and those in which
         nothing matters, have none.
         """
-        hits = check_hits(hits, "hits")
-        evidence = self._evidence(question, hits, Neighborhood())
-        return [replace(hit, highlights=evidence.highlights(hit)) for hit in hits]
+        hits, sentences = check_hits(hits, "hits"), defaultdict[str, list[tuple[Span, float]]](list)
+        for own in self.sentences(question, hits):
+            sentences[own.document] += [(span, own.score) for span in own.spans]
+        return [replace(hit, highlights=_highlights(hit, sentences[hit.document])) for hit in hits]
 
     @cached_property
     def _warnings(self) -> WarningLog:
@@ -249,10 +250,8 @@ class PassageCutter:
         require(isinstance(question, str), "question must be a string", question)
         reader = self._reader(hits)
         pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in around.beside)]
-        sources = self._sources(pairs, around.texts, partial(reader.read, budget=budget), files)
-        numbers = [number for number, source in enumerate(sources) for _ in source.runs]
-        runs = reader.read_runs([run for source in sources for run in source.runs], budget)
-        table = UnitTable([*zip(numbers, runs, strict=True)])
+        sources = [*self._sources(pairs, around.texts, partial(reader.read, budget=budget), files)]
+        table = UnitTable([(number, run) for number, source in enumerate(sources) for run in source.runs])
         postings = table.postings(AskedTerms.of(question, reader.vocabulary))
         scores = self.scoring.score(postings, table.regions, table.tokens, table.own_words)
         scores += self.hit_weight * _spread(sources, table)
@@ -263,52 +262,46 @@ class PassageCutter:
         self,
         hits: Iterable[tuple[Hit, float]],
         texts: Mapping[str, str],
-        read: Callable[[Sequence[Excerpt]], Sequence[Reading]],
+        read: Callable[[Excerpt], Reading],
         files: Mapping[str, str],
-    ) -> list[_Source]:
-        """Return the texts of hits, in an order that does not depend on theirs."""
-        groups = dict[str, list[tuple[Hit, float]]]()
+    ) -> Iterator[_Source]:
+        """Yield the texts of hits, in an order that does not depend on theirs."""
+        groups = defaultdict[str, list[tuple[Hit, float]]](list)
         for hit, evidence in hits:
-            groups.setdefault(hit.document, []).append((hit, evidence))
-        sources = list[_Source]()
+            if hit.chunk.text.strip():
+                groups[hit.document].append((hit, evidence))
         for document, group in sorted(groups.items()):
-            text, placed, alone = texts.get(document), list[tuple[Hit, float]](), list[tuple[Hit, float]]()
-            finder, name = None if text is None else Finder(text), PurePath(files.get(document, document)).name
-            for hit, evidence in group:
-                if not hit.chunk.text.strip():
-                    continue
-                chunk = hit.chunk if finder is None else place_in_text(hit.chunk, finder)
-                is_placed = is_whole(chunk)
-                own = hit if chunk is hit.chunk else replace(hit, chunk=chunk)
-                (placed if is_placed else alone).append((own, evidence))
+            text, name = texts.get(document), PurePath(files.get(document, document)).name
+            own = group
+            if text is not None:
+                finder = Finder(text)
+                own = [(replace(hit, chunk=place_in_text(hit.chunk, finder)), evidence) for hit, evidence in group]
+            own.sort(key=lambda pair: (pair[0].chunk.spans, pair[0].chunk.text, pair[0].chunk.index))
+            placed, alone = ([pair for pair in own if is_whole(pair[0].chunk) is whole] for whole in (True, False))
             if alone and text is not None:
                 reason = "%d of %d hits are not in the text of %r, such as %r, so they have no offsets"
                 self._warnings.warn("texts", reason, len(alone), len(group), document, alone[0][0].chunk.text[:60])
-            if placed:
-                placed = _in_reading_order(placed)
-                chunks = [hit.chunk for hit, _ in placed]
-                runs: Sequence[Sequence[Piece | Excerpt]]
-                if text is None:
-                    runs = runs_of_chunks(chunks, name)
-                else:
-                    spans = [span for chunk in chunks for span in chunk.spans]
-                    record = record_of(chunks[0], is_cut=True)
-                    (whole,) = read([Excerpt(text, source=name, record=record)])
-                    runs = runs_in_text(whole, spans, self.around)
-                sources.append(_Source(document, placed, runs))
-            sources += [_alone(hit, evidence, name) for hit, evidence in _in_reading_order(alone)]
-        return sources
+            chunks = [hit.chunk for hit, _ in placed]
+            if chunks and text is not None:
+                is_of_records = isinstance(written_metadata(chunks[0].metadata).get("json_path"), str)
+                whole = read(Excerpt(text, source=name, record="" if is_of_records else None))
+                spans = [span for chunk in chunks for span in chunk.spans]
+                yield _Source(document, placed, runs_in_text(whole, spans, self.around))
+            elif chunks:
+                yield _Source(document, placed, runs_of_chunks(chunks, read, name))
+            for hit, evidence in alone:
+                chunk = replace(hit.chunk, spans=(Span(0, len(hit.chunk.text)),))
+                yield _Source(document, [(hit, evidence)], runs_of_chunks([chunk], read, name), is_placed=False)
 
-    def _fill(self, evidence: _Evidence, budget: int) -> list[tuple[int, int, bool]]:
-        """Return the places of the passages that fill a budget (`_Passages.places`)."""
-        passages, refused = _Passages(evidence, budget), 0
+    def _fill(self, evidence: _Evidence, budget: int) -> list[_Run]:
+        """Return the runs of units that fill a budget, in their order."""
+        filling, refused = _Filling(evidence, budget), 0
         for unit in np.argsort(-evidence.scores, kind="stable").tolist():
             if evidence.scores[unit] <= 0 or refused == _MAX_REFUSED:
                 break
-            if not passages.has(unit):
-                is_taken = passages.take(unit, self.min_tokens, self.max_passages)
-                refused = 0 if is_taken else refused + 1
-        return passages.places
+            if not filling.has(unit):
+                refused = 0 if filling.take(unit, self.min_tokens, self.max_passages) else refused + 1
+        return sorted(filling.runs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,7 +312,7 @@ class _Source:
 
     document: str
     hits: Sequence[tuple[Hit, float]]
-    runs: Sequence[Sequence[Piece | Excerpt]]
+    runs: Sequence[Run]
     is_placed: bool = True
 
 
@@ -337,8 +330,9 @@ class _Evidence:
         """Return the context of a passage that starts with a unit, and its tokens."""
         return self.table.context(unit) if self.has_context else ("", 0)
 
-    def passage(self, start: int, end: int, has_context: bool) -> Passage:
-        """Return the passage of units ``start`` to ``end``."""
+    def passage(self, run: _Run) -> Passage:
+        """Return the passage of a run."""
+        start, end, _, has_context = run
         source = self.sources[int(self.table.documents[start])]
         text, span = self.table.text(start, end)
         hits = [hit for hit, _ in source.hits if not source.is_placed or _distance(hit.chunk.spans, span) < 0]
@@ -347,7 +341,7 @@ class _Evidence:
         context = self.context(start)[0] if has_context else ""
         tokens, score = self.counter(with_context(context, text)), float(self.scores[start:end].max())
         own_spans = (span,) if source.is_placed else ()
-        section = " > ".join(self.table.path(start)) or None  # the headings of HTML or PDF are in metadata alone
+        section = " > ".join(self.table.path(start) or headings_of(hits[0].chunk, span.start)[0])
         return Passage(text, source.document, own_spans, tuple(hits), score, tokens, context, section)
 
     def sentence(self, unit: int) -> ScoredSentence:
@@ -357,43 +351,27 @@ class _Evidence:
         own_spans = (span,) if source.is_placed else ()
         return ScoredSentence(text, source.document, own_spans, float(self.scores[unit]), int(self.table.tokens[unit]))
 
-    def highlights(self, hit: Hit) -> tuple[Span, ...]:
-        """Return the spans of the sentences of a hit that matter most, as far as they are in it."""
-        numbers = [n for n, source in enumerate(self.sources) if source.is_placed and source.document == hit.document]
-        pairs = [(span, self.table.overlapping(n, span)) for n in numbers for span in hit.chunk.spans]
-        least = max((float(self.scores[units].max(initial=0)) for _, units in pairs), default=0.0) / 2
-        best = list[Span]()
-        for span, units in pairs:
-            for unit in range(len(self.scores))[units]:
-                if self.scores[unit] >= least > 0:
-                    own = self.table.text(unit, unit + 1)[1]
-                    best.append(Span(max(own.start, span.start), min(own.end, span.end)))
-        return tuple(sorted({own for own in best if own.start < own.end}))
+
+class _Run(NamedTuple):
+    """Units ``start`` to ``end``, which are one passage, and their tokens, with those of its context if it has one."""
+
+    start: int
+    end: int
+    tokens: int
+    has_context: bool
 
 
-class _Passages:
-    """Disjoint runs of units within a budget; those that touch are one.
-
-    Parameters
-    ----------
-    evidence : has the units and their contexts.
-    budget : tokens of all runs, with their contexts.
-    """
+class _Filling:
+    """Disjoint runs of units within a budget; those that touch are one."""
 
     def __init__(self, evidence: _Evidence, budget: int) -> None:
+        self.runs = list[_Run]()
         self._evidence, self._room = evidence, budget
         self._tokens = evidence.table.tokens.tolist()
-        self._ends, self._starts = dict[int, int](), dict[int, int]()  # of each run, by its start; by its end
-        self._taken, self._bare = set[int](), set[int]()  # units; starts of runs without their context
-
-    @property
-    def places(self) -> list[tuple[int, int, bool]]:
-        """The first unit of each run, the one after its last, and True if it has its context."""
-        return [(start, end, start not in self._bare) for start, end in sorted(self._ends.items())]
 
     def has(self, unit: int) -> bool:
         """Return True if a unit is in a run."""
-        return unit in self._taken
+        return any(run.start <= unit < run.end for run in self.runs)
 
     def take(self, unit: int, min_tokens: int, max_runs: int | None) -> bool:
         """Add a unit, with as many beside it as make a run of ``min_tokens``, and fit; return False if the unit does
@@ -401,77 +379,39 @@ class _Passages:
 
         A run whose context alone does not fit goes without it.
         """
-        place = self._fit(unit, unit + 1)
-        if place is None or (place.is_new and max_runs is not None and len(self._ends) >= max_runs):
+        run, inside = self._fit(unit, unit + 1)
+        if run is None or (not inside and max_runs is not None and len(self.runs) >= max_runs):
             return False
-        size = sum(self._tokens[place.first : place.last])
-        while size < min_tokens and (beside := self._better_side(place.first, place.last)) is not None:
-            wider = self._fit(min(place.start, beside), max(place.end, beside + 1))
+        while sum(self._tokens[run.start : run.end]) < min_tokens and (beside := self._better_side(run)) is not None:
+            wider, within = self._fit(min(run.start, beside), max(run.end, beside + 1))
             if wider is None:
                 break
-            place, size = wider, sum(self._tokens[wider.first : wider.last])
-        for start in place.inside:
-            del self._starts[self._ends.pop(start)]
-            self._bare.discard(start)
-        self._ends[place.first], self._starts[place.last] = place.last, place.first
-        if not place.has_context:
-            self._bare.add(place.first)
-        self._taken.update(range(place.start, place.end))
-        self._room -= place.cost
+            run, inside = wider, within
+        self.runs = [*(own for own in self.runs if own not in inside), run]
+        self._room -= run.tokens - sum(own.tokens for own in inside)
         return True
 
-    def _fit(self, start: int, end: int) -> _Fit | None:
-        """Return units ``start`` to ``end`` with the runs that they touch, and their cost; None if there is no room for
-        them.
+    def _fit(self, start: int, end: int) -> tuple[_Run | None, list[_Run]]:
+        """Return the run of units ``start`` to ``end`` with the runs that they touch, and these; None if there is no
+        room for it.
         """
         touch = self._evidence.table.touch
-        first = self._starts[start] if start in self._starts and touch(start) else start
-        last = self._ends[end] if end in self._ends and touch(end) else end
-        inside = ([first] if first < start else []) + ([end] if last > end else [])
-        tokens = sum(self._tokens[start:end]) - sum(map(self._context, inside))
-        context = 0 if first in self._bare else self._evidence.context(first)[1]
-        has_context = tokens + context <= self._room and first not in self._bare
-        if not has_context and (not inside or self._bare.issuperset(inside)):
-            context = 0  # a run that has none yet
-        if tokens + context <= self._room:
-            return _Fit(start, end, first, last, tuple(inside), tokens + context, has_context)
-        return None
+        before, after = start - (start > 0 and touch(start)), end + (end < len(self._tokens) and touch(end))
+        inside = [run for run in self.runs if run.start < after and before < run.end]
+        start, end = min([start, *(run.start for run in inside)]), max([end, *(run.end for run in inside)])
+        room = self._room + sum(run.tokens for run in inside)
+        tokens, context = sum(self._tokens[start:end]), self._evidence.context(start)[1]
+        has_context = tokens + context <= room and all(run.has_context for run in inside if run.start == start)
+        if not has_context and (tokens > room or any(run.has_context for run in inside)):
+            return None, inside
+        return _Run(start, end, tokens + context * has_context, has_context), inside
 
-    def _context(self, start: int) -> int:
-        """Return the tokens of the context that a run has."""
-        return 0 if start in self._bare else self._evidence.context(start)[1]
-
-    def _better_side(self, first: int, last: int) -> int | None:
-        """Return the unit that touches a range and has the higher score; None if there is none."""
+    def _better_side(self, run: _Run) -> int | None:
+        """Return the unit that touches a run and has the higher score; None if there is none."""
         table, scores = self._evidence.table, self._evidence.scores
-        sides = [first - 1] if first > 0 and table.touch(first) else []
-        sides += [last] if last < len(table) and table.touch(last) else []
+        sides = [run.start - 1] if run.start > 0 and table.touch(run.start) else []
+        sides += [run.end] if run.end < len(table) and table.touch(run.end) else []
         return max(sides, key=lambda unit: scores[unit], default=None)
-
-
-class _Fit(NamedTuple):
-    """Units ``start`` to ``end``, which make a run of ``first`` to ``last`` with the runs ``inside`` it, named by their
-    starts.
-    """
-
-    start: int
-    end: int
-    first: int
-    last: int
-    inside: tuple[int, ...]
-    cost: int
-    has_context: bool
-
-    @property
-    def is_new(self) -> bool:
-        """True if it touches no run."""
-        return not self.inside
-
-
-def _alone(hit: Hit, evidence: float, name: str) -> _Source:
-    """Return a hit whose place in its document is not known."""
-    chunk = replace(hit.chunk, spans=(Span(0, len(hit.chunk.text)),))
-    return _Source(hit.document, [(hit, evidence)], runs_of_chunks([chunk], name), is_placed=False)
 
 
 def as_cutter(cutter: PassageCutter | Mapping[str, Any] | None) -> PassageCutter:
@@ -483,51 +423,41 @@ def as_cutter(cutter: PassageCutter | Mapping[str, Any] | None) -> PassageCutter
     >>> as_cutter(asdict(PassageCutter(around=50))) == PassageCutter(around=50)
     True
     """
-    if isinstance(cutter, Mapping):
-        values = dict(_parameters_of(PassageCutter, cutter))
-        if isinstance(scoring := values.get("scoring"), Mapping):
-            own = dict(_parameters_of(WindowScoring, scoring))
-            if isinstance(own.get("lengths"), list):  # of JSON
-                own["lengths"] = tuple(own["lengths"])
-            values["scoring"] = WindowScoring(**own)
-        return PassageCutter(**values)
-    require(cutter is None or isinstance(cutter, PassageCutter), "cutter must be a PassageCutter or None", cutter)
-    return cutter or PassageCutter()
+    if not isinstance(cutter, Mapping):
+        require(cutter is None or isinstance(cutter, PassageCutter), "cutter must be a PassageCutter or None", cutter)
+        return cutter or PassageCutter()
+    scoring = cutter.get("scoring")
+    if isinstance(scoring, Mapping):
+        scoring = {name: tuple(value) if isinstance(value, list) else value for name, value in scoring.items()}
+        cutter = {**cutter, "scoring": _made(WindowScoring, scoring)}
+    return _made(PassageCutter, cutter)
 
 
-def _parameters_of(cls: type, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return values of a mapping; raise `ConfigurationError` for one that a class does not have."""
-    names = {own.name for own in fields(cls)}
-    require(values.keys() <= names, f"a mapping must have parameters of {cls.__name__} only", values)
-    return values
+def _made(kind: type[_Kind], values: Mapping[str, Any]) -> _Kind:
+    names = {own.name for own in fields(kind)}  # type: ignore[arg-type]  # both are dataclasses
+    require(values.keys() <= names, f"a mapping must have parameters of {kind.__name__} only", values)
+    return kind(**values)
 
 
 def soften_hits(hits: Sequence[Hit]) -> list[float]:
     """Return the scores of hits as evidence, from 1 for the best to near 0 for the worst."""
     scores = np.array([hit.score for hit in hits], dtype=np.float64)
     require(bool(np.isfinite(scores).all()), "scores of hits must be finite", scores)
-    spread = float(np.ptp(scores)) if len(scores) else 0.0
-    softened: Floats = (
-        np.exp((scores - scores.max(initial=-np.inf)) / (TEMPERATURE * spread)) if spread else np.ones(len(scores))
-    )
-    return softened.tolist()  # type: ignore[no-any-return]
+    softened: list[float] = soften(scores, scores.min(initial=np.inf), TEMPERATURE).tolist()
+    return softened
 
 
 def _near(hits: Iterable[Hit], beside: Sequence[Hit], reach: float) -> list[Hit]:
     """Return the chunks whose middles are within ``reach`` characters of that of a hit with a place in their
     document.
     """
-    hits = [hit for hit in hits if hit.chunk.spans]
-    if not beside or not hits:
-        return []
-    documents = {hit.document: number for number, hit in enumerate(hits)}
-    chunks = [hit for hit in beside if hit.document in documents]
-    middles = np.array([hit.chunk.middle for hit in (*hits, *chunks)])
-    numbers = np.array([documents[hit.document] for hit in (*hits, *chunks)], dtype=np.int64)
-    positions = ChunkPositions(numbers, middles)
-    count = len(chunks)
-    near = positions.near(np.arange(len(positions) - count), reach)
-    return [chunks[i - len(positions) + count] for i in near.tolist() if i >= len(positions) - count]
+    middles = defaultdict[str, list[float]](list)
+    for hit in hits:
+        if hit.chunk.spans:
+            middles[hit.document].append(hit.chunk.middle)
+    arrays = {document: np.array(own) for document, own in middles.items()}
+    chunks = [hit for hit in beside if hit.document in arrays]
+    return [hit for hit in chunks if np.abs(arrays[hit.document] - hit.chunk.middle).min() <= reach]
 
 
 def _spread(sources: Sequence[_Source], table: UnitTable) -> Floats:
@@ -543,8 +473,16 @@ def _spread(sources: Sequence[_Source], table: UnitTable) -> Floats:
     return spread
 
 
-def _in_reading_order(hits: Iterable[tuple[Hit, float]]) -> list[tuple[Hit, float]]:
-    return sorted(hits, key=lambda pair: (pair[0].chunk.spans, pair[0].chunk.text, pair[0].chunk.index))
+def _highlights(hit: Hit, sentences: Iterable[tuple[Span, float]]) -> tuple[Span, ...]:
+    """Return the parts of sentences in a hit that have at least half of the score of the best."""
+    parts = {
+        Span(max(own.start, span.start), min(own.end, span.end)): score
+        for span in hit.chunk.spans
+        for own, score in sentences
+        if own.start < span.end and span.start < own.end
+    }
+    least = max(parts.values(), default=0.0) / 2
+    return tuple(sorted(part for part, score in parts.items() if score >= least > 0))
 
 
 def _distance(spans: Sequence[Span], other: Span) -> int:

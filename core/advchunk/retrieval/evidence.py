@@ -124,15 +124,11 @@ class WindowScoring:
 
     def soften(self, scores: Floats) -> Floats:
         """Return scores as evidence: 1 for the best, near 0 from the ``depth``-th on, and 0 for scores of 0."""
-        evidence = np.zeros(len(scores))
-        depth = min(self.depth, len(scores))
+        evidence, depth = np.zeros(len(scores)), min(self.depth, len(scores))
         best = np.argpartition(-scores, depth - 1)[:depth]
-        last = float(scores[best].min()) if depth == self.depth else 0.0
+        last = max(float(scores[best].min()), 0.0) if depth == self.depth else 0.0
         best = best[scores[best] > 0]
-        if len(best):
-            first, last = float(scores[best].max()), max(last, 0.0)
-            spread = self.temperature * (first - last)
-            evidence[best] = np.exp((scores[best] - first) / spread) if spread > 0 else 1.0
+        evidence[best] = soften(scores[best], last, self.temperature)
         return evidence
 
     def support(self, evidence: Floats, documents: Ints, tokens: Ints, middles: Floats, budget: float = 0) -> Floats:
@@ -155,6 +151,14 @@ class WindowScoring:
             scores[:-step] += kernel * weights[step:]
             scores[step:] += kernel * weights[:-step]
         return scores
+
+
+def soften(scores: Floats, last: float, temperature: float) -> Floats:
+    """Return scores as evidence: 1 for the best, and 1/e for one that is a ``temperature`` of the way to ``last``."""
+    first = float(scores.max(initial=-np.inf))
+    spread = temperature * (first - last)
+    evidence: Floats = np.exp((scores - first) / spread) if spread > 0 else np.ones(len(scores))
+    return evidence
 
 
 def _means(values: Floats, ends: Ints) -> Floats:

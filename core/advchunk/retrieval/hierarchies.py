@@ -43,14 +43,13 @@ class ChunkHierarchy:
 
         The parent of a chunk is the one with its index in the document or, of a corpus, the one with its id.
         """
-        ids = {chunk.id: number for number, chunk in enumerate(chunks) if chunk.id}
-        places = {place: number for number, place in enumerate(zip(documents, (c.index for c in chunks), strict=True))}
-        parents = np.full(len(chunks), -1, dtype=np.int64)
-        for number, (name, chunk) in enumerate(zip(documents, chunks, strict=True)):
-            if chunk.parent is not None:
-                own_id = written_metadata(chunk.metadata).get("parent_id")
-                parents[number] = ids.get(own_id, -1) if own_id else places.get((name, chunk.parent), -1)
-        return cls(parents)
+        numbers: dict[Hashable, int] = {(documents[n], chunk.index): n for n, chunk in enumerate(chunks)}
+        numbers |= {chunk.id: n for n, chunk in enumerate(chunks) if chunk.id}
+        above = [
+            None if chunk.parent is None else written_metadata(chunk.metadata).get("parent_id") or (name, chunk.parent)
+            for chunk, name in zip(chunks, documents, strict=True)
+        ]
+        return cls(np.array([-1 if key is None else numbers.get(key, -1) for key in above], dtype=np.int64))
 
     @classmethod
     def of(cls, ids: Sequence[str], parent_ids: Sequence[str | None]) -> Self:
@@ -130,10 +129,8 @@ def add_sections(
 
         y_i = z(s_i) + weight * sum of z(s_a) over all sections a above i
 
-    So a leaf in a section about the question comes before one that matches as well elsewhere. Nothing takes the place
-    of anything, so no threshold has to fit both long and short answers. Ours; see benchmarks/STRUCTURE.md.
-
-    Raises `ConfigurationError` for a weight out of range.
+    So a leaf in a section about the question comes before one that matches as well elsewhere. Ours; see
+    benchmarks/STRUCTURE.md. Raises `ConfigurationError` for a weight out of range.
 
     Parameters
     ----------
@@ -227,12 +224,7 @@ def expand_downward(ranking: Ranking, hierarchy: ChunkHierarchy, leaves: Ranking
     """Put the leaves right below each section behind it, best first, for a budget into which it does not fit.
 
     Their score is that of the section; those that are not in ``leaves`` follow in their order.
-
-    >>> hierarchy = ChunkHierarchy(np.array([-1, 0, 0, -1, 3]))
-    >>> sections, leaves = Ranking(np.array([3, 0]), np.array([0.9, 0.8])), Ranking(np.array([2, 4]), np.array([0.9, 0.8]))
-    >>> expand_downward(sections, hierarchy, leaves).chunks.tolist()
-    [3, 4, 0, 2, 1]
-    """  # noqa: E501
+    """
     places = np.full(len(hierarchy), len(leaves))
     places[leaves.chunks] = np.arange(len(leaves))
     members = np.flatnonzero(hierarchy.leaves & np.isin(hierarchy.parents, ranking.chunks))
@@ -243,12 +235,7 @@ def expand_downward(ranking: Ranking, hierarchy: ChunkHierarchy, leaves: Ranking
 
 
 def without_parts(ranking: Ranking, hierarchy: ChunkHierarchy) -> Ranking:
-    """Return a ranking without the chunks of sections that come before them.
-
-    >>> hierarchy = ChunkHierarchy(np.array([-1, 0, 0, -1]))
-    >>> without_parts(Ranking(np.array([1, 0, 2, 3]), np.arange(4)[::-1] / 4), hierarchy).chunks.tolist()
-    [1, 0, 3]
-    """
+    """Return a ranking without the chunks of sections that come before them."""
     seen, kept = set[int](), np.ones(len(ranking), dtype=bool)
     for i, chunk in enumerate(ranking.chunks.tolist()):
         kept[i] = seen.isdisjoint(hierarchy.above(chunk))

@@ -4,51 +4,66 @@ Every change is one transaction: a process that is killed, or a full disk, leave
 writes at a time, others wait for it, and readers never wait. The words are a full-text index (FTS5) of the terms of
 `lexical_index.LexicalIndex`, from which scores are computed by its formula; other numbers of chunks are arrays by
 document. The index has no places of terms, which takes least room: a term that a chunk has twice has a second entry,
-such as "tea^2".
+such as "tea^2". Every other row ends with its checksum.
 """
 
 from __future__ import annotations
 
 import json
+import logging
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import wraps
+from functools import cached_property, reduce
+from itertools import count, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeAlias, TypeVar
+from time import monotonic
+from typing import Any, Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 import numpy as np
 
 from advchunk.errors import ConfigurationError, require
+from advchunk.models.signals import unit_rows
 from advchunk.records import Chunk, Floats, Ints, chunk_from_dict, chunk_to_dict
-from advchunk.text.search_terms import term_counts
+from advchunk.retrieval.lexical_index import most_texts, rarity, saturation
+from advchunk.retrieval.query_language import languages_of
+from advchunk.retrieval.rankings import DEPTH, Ranking
+from advchunk.retrieval.vector_index import similarity
+from advchunk.text.detection import AUTO
+from advchunk.text.search_terms import query_terms, term_counts
 
-_FORMAT: Final = 2
+_log = logging.getLogger("advchunk")
+_FORMAT: Final = 3
 _TIMEOUT = 60.0  # seconds to wait for another process that writes
 _APPLICATION: Final = 0x61647663  # "advc", in the header of the file
 _BLOCK = 1 << 24  # bytes of vectors that are read at once
+_MOST_COSINE = 1.01  # of unit vectors, with rounding
 _NO_FOLDER = "path must be that of a file; an index that an earlier version saved in a folder must be made again"
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
 
 # The terms of a chunk are separated by spaces. They have letters, digits, the marks below, and other characters beyond
-# ASCII. Names, texts and chunks are bytes in UTF-8, because strings of Python may have surrogates.
+# ASCII. Names, texts and chunks are bytes in UTF-8, because strings of Python may have surrogates. The number of the
+# first state is random, so that no other file has the state that a process remembers.
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE settings (value BLOB NOT NULL, checksum INTEGER NOT NULL);
 CREATE TABLE changes (number INTEGER NOT NULL);
-INSERT INTO changes VALUES (0);
+INSERT INTO changes VALUES (random() / 2);
 CREATE TABLE documents (
     number INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, first INTEGER NOT NULL, length INTEGER NOT NULL,
-    tokens INTEGER NOT NULL, characters INTEGER NOT NULL, middles BLOB NOT NULL, words BLOB NOT NULL
+    tokens INTEGER NOT NULL, characters INTEGER NOT NULL, middles BLOB NOT NULL, words BLOB NOT NULL,
+    languages TEXT NOT NULL, checksum INTEGER NOT NULL
 );
-CREATE TABLE notes (name BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE languages (document INTEGER NOT NULL, code TEXT NOT NULL);
-CREATE TABLE texts (document INTEGER PRIMARY KEY, text BLOB NOT NULL);
-CREATE TABLE vectors (document INTEGER PRIMARY KEY, counts BLOB NOT NULL, rows BLOB NOT NULL);
+CREATE TABLE notes (name BLOB PRIMARY KEY, value BLOB NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE texts (document INTEGER PRIMARY KEY, text BLOB NOT NULL, checksum INTEGER NOT NULL);
+CREATE TABLE vectors (
+    document INTEGER PRIMARY KEY, counts BLOB NOT NULL, rows BLOB NOT NULL, checksum INTEGER NOT NULL
+);
 CREATE TABLE chunks (number INTEGER PRIMARY KEY, value BLOB NOT NULL, checksum INTEGER NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5 (
     terms, content='', columnsize=0, detail=none, tokenize="ascii tokenchars '''+#._~^'"
@@ -56,21 +71,16 @@ CREATE VIRTUAL TABLE words USING fts5 (
 """
 
 Connection: TypeAlias = sqlite3.Connection
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
 
 
-class StoredDocument(NamedTuple):
-    """A document of an index: its chunks without vectors, and the (m, d) rows of each, if it has any.
-
-    ``languages`` are the codes of those of the chunks, if an embedder may not know them all.
+class IndexedDocument(NamedTuple):
+    """A document of an index: its chunks without vectors, the (m, d) rows of each, none in a search by words alone, and
+    its text.
     """
 
-    name: str
     chunks: Sequence[Chunk]
-    rows: Sequence[Floats]
+    rows: Sequence[Floats] = ()
     text: str | None = None
-    languages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,35 +89,24 @@ class Places:
 
     Parameters
     ----------
-    changes : the number of changes of the file.
+    state : a number that every change of the file changes.
     names : of the documents.
+    languages : the codes of those of the chunks, in alphabetical order, if an embedder may not know them all.
+    keys : for each chunk, the name of its document.
     documents : (n,) the number of each chunk's document in ``names``, ascending.
     numbers : (n,) the number of each chunk in the file, ascending.
     middles : (n,) the middle of each chunk in its document, in tokens.
     words : (n,) the words of each chunk without stop words.
     """
 
-    changes: int
+    state: int
     names: list[str]
+    languages: list[str]
+    keys: list[str]
     documents: Ints
     numbers: Ints
     middles: Floats
     words: Ints
-
-
-def _reports_damage(
-    method: Callable[Concatenate[IndexFile, _P], _R],
-) -> Callable[Concatenate[IndexFile, _P], _R]:
-    """Return a method that reads, and raises `ConfigurationError` where a value is not what was written."""
-
-    @wraps(method)
-    def read(self: IndexFile, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        try:
-            return method(self, *args, **kwargs)
-        except (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:
-            raise self.damage(str(error)) from error
-
-    return read
 
 
 def is_index(path: Path) -> bool:
@@ -120,7 +119,6 @@ def is_index(path: Path) -> bool:
     return header.startswith(b"SQLite format 3\0") and header[68:72] == _APPLICATION.to_bytes(4, "big")
 
 
-@dataclass(frozen=True, slots=True)
 class IndexFile:
     """The file of an index.
 
@@ -129,31 +127,46 @@ class IndexFile:
     path : of the file. SQLite keeps what was written last in a file beside it, whose name ends in "-wal".
     """
 
-    path: Path
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.latest: Places | None = None  # that were read
+        self.whole_vectors: int | None = None  # the latest state in which all were read
 
-    def create(self, settings: Mapping[str, Any], documents: Iterable[StoredDocument] = ()) -> None:
+    def create(self, settings: Mapping[str, Any], documents: Mapping[str, IndexedDocument] | None = None) -> None:
         """Make the file, which must be absent or empty, with its first documents."""
         require(not self.path.is_dir(), _NO_FOLDER, str(self.path))
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self._opened("rwc") as file:
+        with self._opened("mode=rwc") as file:
             file.execute("PRAGMA journal_mode = WAL")
             file.execute("BEGIN IMMEDIATE")
             if not file.execute("SELECT 1 FROM sqlite_master").fetchone():  # else another process has made it
                 for statement in _SCHEMA.split(";\n"):
                     file.execute(statement)
-                value = _bytes(json.dumps(dict(settings)))
-                file.execute("INSERT INTO settings VALUES (?, ?)", (value, crc32(value)))
-                _add(file, documents)
+                _insert(file, "settings", _bytes(json.dumps(dict(settings))))
+                _add(file, settings, documents or {})
             file.execute("COMMIT")
 
-    def replace(self, settings: Mapping[str, Any], documents: Iterable[StoredDocument]) -> None:
-        """Make the file again in place of one that is there, when it is complete."""
+    def replace(self, settings: Mapping[str, Any], documents: Mapping[str, IndexedDocument]) -> None:
+        """Make the file again in place of an index that is there, when it is complete.
+
+        Processes that have the index open go on with the old one, and find the new one when they open it again.
+        """
+        require(not self.path.is_dir(), _NO_FOLDER, str(self.path))
+        self.check(not self.exists or is_index(self.path), "it is no index, and is not overwritten")
         with TemporaryDirectory(prefix=".advchunk-", dir=self.path.absolute().parent) as folder:
             new = IndexFile(Path(folder, "index"))
             new.create(settings, documents)
-            with new._opened("rw") as file:
-                file.execute("PRAGMA journal_mode = DELETE")  # all in one file
-            require(not self.path.is_dir(), _NO_FOLDER, str(self.path))
+            with new._opened() as source:
+                source.execute("PRAGMA journal_mode = DELETE")  # all in one file
+                if self.exists:
+                    try:
+                        with self._opened() as file:  # in one transaction, after those of killed processes
+                            source.backup(file, progress=_time_limit(), sleep=0.01)
+                        return
+                    except ConfigurationError:
+                        _log.warning("the index %r was damaged, and is replaced", str(self.path))
+            for suffix in ("-wal", "-shm", "-journal"):  # of a file that is gone, which would be read into the new one
+                Path(f"{self.path}{suffix}").unlink(missing_ok=True)
             new.path.replace(self.path)
 
     @property
@@ -162,28 +175,41 @@ class IndexFile:
         return self.path.is_file() and self.path.stat().st_size > 0
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[IndexReader]:
         """Return the file as it is now, whatever others write meanwhile."""
-        with self._opened("rw") as file:
+        is_writable = os.access(self.path, os.W_OK) and os.access(self.path.absolute().parent, os.W_OK)
+        has_changes = Path(f"{self.path}-wal").exists()
+        with self._opened("mode=rw" if is_writable else "mode=ro" if has_changes else "immutable=1") as file:
             file.execute("BEGIN")
             self._check_header(file)
-            yield file
+            yield IndexReader(self, file)
             file.execute("COMMIT")
 
-    @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """Return the file to change it: all is written when the block ends, and nothing if it raises."""
-        with self._opened("rw") as file:
+    def change(self, added: Mapping[str, IndexedDocument], removed: Iterable[str], notes: Mapping[str, Any]) -> None:
+        """Remove documents, add others in place of those of their names, and write notes: all, or nothing.
+
+        Notes are JSON by name; None removes one.
+        """
+        with self._opened() as file:
             file.execute("BEGIN IMMEDIATE")
             self._check_header(file)
-            yield file
+            reader = IndexReader(self, file)
+            widths = {row.shape[1] for document in added.values() for row in document.rows} | {reader.width} - {0}
+            require(len(widths) <= 1, "vectors must have the dimensions of those in the index", sorted(widths))
+            for name in [*removed, *added]:
+                reader.remove(name)
+            _add(file, reader.settings, added)
+            for name, value in notes.items():
+                file.execute("DELETE FROM notes WHERE name = ?", (_bytes(name),))
+                if value is not None:
+                    _insert(file, "notes", _bytes(name), _bytes(json.dumps(value)))
             file.execute("UPDATE changes SET number = number + 1")
             file.execute("COMMIT")
 
     @contextmanager
-    def _opened(self, mode: str) -> Iterator[Connection]:
+    def _opened(self, mode: str = "mode=rw") -> Iterator[Connection]:
         try:
-            address = f"{self.path.absolute().as_uri()}?mode={mode}"
+            address = f"{self.path.absolute().as_uri()}?{mode}"
             file = sqlite3.connect(address, timeout=_TIMEOUT, isolation_level=None, uri=True)
             with closing(file):
                 file.execute("PRAGMA synchronous = NORMAL")
@@ -215,200 +241,273 @@ class IndexFile:
         require(header[0] != _APPLICATION or header[1] == _FORMAT, rule, f"format {header[1]}")
         self.check(header[0] == _APPLICATION, "it was not made by advchunk")
 
-    # Within a transaction.
 
-    @_reports_damage
-    def settings(self, file: Connection) -> dict[str, Any]:
-        """Return the settings."""
-        value, checksum = file.execute("SELECT value, checksum FROM settings").fetchone()
-        self.check(crc32(value) == checksum, "its settings are damaged")
-        settings: dict[str, Any] = json.loads(value)
+class IndexReader(Sequence[Chunk]):
+    """An index at one moment: its n chunks, which are read when they are asked for, and their search."""
+
+    def __init__(self, index: IndexFile, file: Connection) -> None:
+        self._index, self._file, self._chunks = index, file, dict[int, Chunk]()
+
+    def _rows(self, table: str, condition: str = "", *values: Any, is_whole: bool = False) -> Iterator[list[Any]]:
+        """Yield rows of a table, as they were written; their checksums count unless it is known to be whole."""
+        for *row, checksum in self._file.execute(f"SELECT * FROM {table} {condition}", values):
+            self._index.check(is_whole or _checksum(row) == checksum, f"its {table} are damaged")
+            yield row
+
+    def _row(self, table: str, condition: str = "", *values: Any) -> list[Any]:
+        """Return the row of a table, which must be there."""
+        rows = [*self._rows(table, condition, *values)]
+        self._index.check(len(rows) == 1, f"its {table} are not complete")
+        return rows[0]
+
+    def __len__(self) -> int:
+        return len(self.places.numbers)
+
+    def __getitem__(self, place: Any) -> Any:
+        if place not in self._chunks:
+            row = self._row("chunks", "WHERE number = ?", int(self.places.numbers[place]))
+            self._chunks[place] = chunk_from_dict(json.loads(row[1]))
+        return self._chunks[place]
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The settings."""
+        settings: dict[str, Any] = json.loads(*self._row("settings"))
         return settings
 
-    @_reports_damage
-    def notes(self, file: Connection) -> dict[str, Any]:
-        """Return the notes of `change`."""
-        return {_text(name): json.loads(value) for name, value in file.execute("SELECT name, value FROM notes")}
+    @property
+    def notes(self) -> dict[str, Any]:
+        """The notes of `change`."""
+        return {_text(name): json.loads(value) for name, value in self._rows("notes")}
 
-    @_reports_damage
-    def languages(self, file: Connection) -> list[str]:
-        """Return the codes of the languages of the chunks, in alphabetical order."""
-        return [code for (code,) in file.execute("SELECT DISTINCT code FROM languages ORDER BY code")]
+    @cached_property
+    def places(self) -> Places:
+        """The places of all chunks."""
+        (state,) = self._file.execute("SELECT max(number) FROM changes").fetchone()
+        if self._index.latest is None or self._index.latest.state != state:
+            self._index.latest = self._read_places(state)
+        return self._index.latest
 
-    @_reports_damage
-    def places(self, file: Connection) -> Places:
-        """Return the places of all chunks."""
-        query = "SELECT name, first, length, tokens, characters, middles, words FROM documents ORDER BY number"
-        rows = file.execute(query).fetchall()
-        names, firsts, lengths, tokens, characters, middles, words = zip(*rows, strict=True) if rows else [()] * 7
+    def _read_places(self, state: int) -> Places:
+        rows = [*self._rows("documents", "ORDER BY number")]
+        columns = zip(*rows, strict=True) if rows else [()] * 9
+        _, encoded, firsts, lengths, tokens, characters, middles, words, codes = columns
+        names, languages = list(map(_text, encoded)), sorted({code for own in codes for code in own.split()})
         owners: Ints = np.repeat(np.arange(len(rows)), np.array(lengths, np.int64))
-        in_document = np.arange(len(owners)) - np.repeat(np.cumsum([0, *lengths])[:-1], np.array(lengths, np.int64))
-        numbers = np.array(firsts, np.int64)[owners] + in_document
+        keys = [names[owner] for owner in owners.tolist()]
+        numbers = (np.array(firsts, np.int64) - np.cumsum([0, *lengths])[:-1])[owners] + np.arange(len(owners))
         places = np.frombuffer(b"".join(middles), np.float64) * (sum(tokens) / max(sum(characters), 1))
         counts = np.frombuffer(b"".join(words), np.int32).astype(np.int64)
-        is_sound = len(places) == len(counts) == len(owners) and bool((counts >= 0).all() and np.isfinite(places).all())
-        self.check(is_sound and bool((np.diff(numbers) > 0).all()), "the places of its chunks are damaged")
-        return Places(self.changes(file), list(map(_text, names)), owners, numbers, places, counts)
+        return Places(state, names, languages, keys, owners, numbers, places, counts)
 
-    @_reports_damage
-    def changes(self, file: Connection) -> int:
-        """Return the number of changes of the file since it was made."""
-        return int(file.execute("SELECT number FROM changes").fetchone()[0])
-
-    @_reports_damage
-    def chunk(self, file: Connection, number: int) -> Chunk:
-        """Return a chunk."""
-        row = file.execute("SELECT value, checksum FROM chunks WHERE number = ?", (number,)).fetchone()
-        self.check(row is not None and crc32(row[0]) == row[1], f"chunk {number} is damaged")
-        return chunk_from_dict(json.loads(row[0]))
-
-    @_reports_damage
-    def text(self, file: Connection, name: str) -> str | None:
+    def text(self, name: str) -> str | None:
         """Return the text of a document, if it is kept."""
-        query = "SELECT text FROM texts JOIN documents ON number = document WHERE name = ?"
-        row = file.execute(query, (_bytes(name),)).fetchone()
-        return None if row is None else _text(row[0])
+        condition = "WHERE document = (SELECT number FROM documents WHERE name = ?)"
+        return next((_text(text) for _, text in self._rows("texts", condition, _bytes(name))), None)
 
-    @_reports_damage
-    def occurrences(self, file: Connection, term: str, most: int) -> tuple[Ints, Ints]:
+    def scores(self, query: str) -> Floats:
+        """Return the score of each chunk for a query by its words, as `LexicalIndex` does: (n,)."""
+        places, scores = self.places, np.zeros(len(self))
+        mean = float(places.words.mean()) if len(self) else 0.0
+        for term, weight in query_terms(query).items() if len(self) else ():
+            numbers, counts = self._occurrences(term, most_texts(weight, len(self)))
+            chunks = np.minimum(np.searchsorted(places.numbers, numbers), len(self) - 1)
+            self._index.check(np.array_equal(places.numbers[chunks], numbers), "its words are damaged")
+            rare = float(rarity(np.array(len(chunks)), len(self)))
+            scores[chunks] += weight * rare * saturation(counts, places.words[chunks], mean)
+        return scores
+
+    def _occurrences(self, term: str, most: int) -> tuple[Ints, Ints]:
         """Return the numbers of the chunks that have a term, ascending, and how often each has it; none if more than
         ``most`` have it.
         """
-        chunks = more = self._chunks_with(file, term, most + 1)
+        chunks = more = self._chunks_with(term, most + 1)
         if len(chunks) > most:
             chunks = more = chunks[:0]
         counts = np.ones(len(chunks), np.int64)
         while len(more):
-            more = self._chunks_with(file, f"{term}^{int(counts.max()) + 1}", most)
+            more = self._chunks_with(f"{term}^{int(counts.max()) + 1}", most)
             counts[np.searchsorted(chunks, more)] += 1
         return chunks, counts
 
-    def _chunks_with(self, file: Connection, entry: str, most: int) -> Ints:
+    def _chunks_with(self, entry: str, most: int) -> Ints:
         first = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"
         query = f"SELECT group_concat(rowid) FROM ({first})"  # in a fifth of the time of a row each
-        (numbers,) = file.execute(query, (f'"{entry}"', most)).fetchone()
+        (numbers,) = self._file.execute(query, (f'"{entry}"', most)).fetchone()
         return np.fromstring(numbers or "", np.int64, sep=",")
 
-    def vectors(self, file: Connection) -> Iterator[tuple[Ints, Floats]]:
-        """Yield the number of rows of each chunk, and the rows, in blocks of whole documents, in the order of the
-        chunks.
-        """
-        query = "SELECT counts, rows FROM vectors ORDER BY document"
-        counts, rows, width = list[bytes](), list[bytes](), 0
-        for own_counts, own_rows in file.execute(query):
+    def search(self, query: Floats, depth: int | None = DEPTH) -> Ranking:
+        """Return the chunks most similar to a (d,) query vector, at most ``depth`` >= 1, as `VectorIndex` does."""
+        direction = unit_rows(query[None].astype(np.float32))[0]
+        parts = list[Floats]()
+        for counts, rows in self._vectors():
+            with np.errstate(over="ignore", invalid="ignore"):
+                cosines = similarity(rows, direction)
+            self._index.check(bool((np.abs(cosines) < _MOST_COSINE).all()), "its vectors are damaged")
+            parts.append(np.maximum.reduceat(cosines, np.cumsum([0, *counts[:-1]])))
+        scores = np.concatenate(parts) if parts else np.zeros(0)
+        self._index.check(len(scores) == len(self), "it lacks vectors of chunks")
+        return Ranking.from_scores(scores, depth)
+
+    def _vectors(self) -> Iterator[tuple[Ints, Floats]]:
+        """Yield the number of rows of each chunk, and the rows, in blocks of whole documents."""
+        counts, rows, size = list[bytes](), list[bytes](), 0
+        is_whole = self._index.whole_vectors == self.places.state  # so each process pays for their checksums once
+        for _, own_counts, own_rows in self._rows("vectors", "ORDER BY document", is_whole=is_whole):
             counts.append(own_counts)
             rows.append(own_rows)
-            width += len(own_rows)
-            if width >= _BLOCK:
-                yield self._block(counts, rows)
-                counts, rows, width = [], [], 0
+            size += len(own_rows)
+            if size >= _BLOCK:
+                yield _block(counts, rows)
+                counts, rows, size = [], [], 0
         if counts:
-            yield self._block(counts, rows)
+            yield _block(counts, rows)
+        self._index.whole_vectors = self.places.state
 
-    @_reports_damage
-    def _block(self, counts: Iterable[bytes], rows: Iterable[bytes]) -> tuple[Ints, Floats]:
-        number = np.frombuffer(b"".join(counts), np.int32).astype(np.int64)
-        flat = np.frombuffer(b"".join(rows), np.float32)
-        total = int(number.sum())
-        self.check(len(flat) % max(total, 1) == 0, "its vectors are damaged")
-        return number, flat.reshape(total, -1) if total else np.zeros((0, 0), np.float32)
+    @property
+    def width(self) -> int:
+        """The dimensions of the vectors; 0 if there are none."""
+        row = next(self._rows("vectors", "WHERE length(rows) > 0 LIMIT 1"), None)
+        return _block(row[1:2], row[2:])[1].shape[1] if row else 0
 
-    def documents(self, file: Connection) -> Iterator[StoredDocument]:
-        """Yield all documents."""
-        rows = (own for counts, flat in self.vectors(file) for own in np.split(flat, np.cumsum(counts)[:-1]))
-        query = "SELECT name, first, length FROM documents ORDER BY number"
-        has_vectors = file.execute("SELECT 1 FROM vectors LIMIT 1").fetchone() is not None
-        for name, first, length in file.execute(query).fetchall():
-            numbers = range(first, first + length)
-            own = [next(rows) for _ in numbers] if has_vectors else []
-            document = _text(name)
-            yield StoredDocument(document, [self.chunk(file, n) for n in numbers], own, self.text(file, document))
+    def documents(self) -> dict[str, IndexedDocument]:
+        """Return all documents, by name."""
+        places = self.places
+        edges = places.documents.searchsorted(np.arange(len(places.names) + 1)).tolist()
+        rows = [own for counts, flat in self._vectors() for own in np.split(flat, np.cumsum(counts)[:-1])]
+        self._index.check(len(rows) in (0, len(self)), "it lacks vectors of chunks")
+        return {
+            name: IndexedDocument([self[place] for place in range(start, end)], rows[start:end], self.text(name))
+            for name, (start, end) in zip(places.names, pairwise(edges), strict=True)
+        }
 
-    @_reports_damage
-    def width(self, file: Connection) -> int:
-        """Return the dimensions of the vectors; 0 if there are none."""
-        row = file.execute("SELECT counts, rows FROM vectors WHERE length(rows) > 0 LIMIT 1").fetchone()
-        return self._block([row[0]], [row[1]])[1].shape[1] if row else 0
+    def damages(self) -> Iterator[tuple[str, str]]:
+        """Yield the name of each damaged document, "" for other parts of the file, with what is damaged."""
+        for table in ("settings", "notes", "documents"):
+            rows = [*self._file.execute(f"SELECT * FROM {table}")]
+            if broken := sum(_checksum(row[:-1]) != row[-1] for row in rows):
+                yield "", f"{broken} of {len(rows)} rows of its {table} are damaged"
+        has_words, has_vectors = self.settings["mode"] != "dense", self.settings["mode"] != "lexical"
+        expected, is_whole = 0, True
+        for *row, checksum in self._file.execute("SELECT * FROM documents ORDER BY number").fetchall():
+            number, name, first, length, *_ = row
+            if _checksum(row) != checksum:
+                is_whole = False
+                continue
+            try:
+                chunks = [self._row("chunks", "WHERE number = ?", own) for own in range(first, first + length)]
+                self.text(_text(name))
+                counts = self._row("vectors", "WHERE document = ?", number)[1] if has_vectors and length else b""
+                self._index.check(len(counts) == 4 * length * has_vectors, "its vectors are not complete")
+            except ConfigurationError:
+                is_whole = False
+                yield _text(name), "its chunks, text, or vectors are damaged"
+            else:
+                expected += sum(_sum_of(own, _entries_of(value)) for own, value in chunks if has_words)
+        self._file.execute("CREATE VIRTUAL TABLE temp.entries USING fts5vocab(main, words, instance)")
+        places = self._file.execute("SELECT doc, term FROM temp.entries")
+        if is_whole and sum(_sum_of(own, [entry]) for own, entry in places if has_words) != expected:
+            yield "", "its words are damaged"
 
-
-def change(
-    file: Connection,
-    added: Iterable[StoredDocument],
-    removed: Iterable[str],
-    notes: Mapping[str, Any],
-) -> None:
-    """Remove documents from a file that is being written, add others in place of those of their names, and write notes.
-
-    Notes are JSON by name; None removes one.
-    """
-    for name in removed:
-        _remove(file, name)
-    _add(file, added)
-    for name, value in notes.items():
-        file.execute("DELETE FROM notes WHERE name = ?", (_bytes(name),))
-        if value is not None:
-            file.execute("INSERT INTO notes VALUES (?, ?)", (_bytes(name), _bytes(json.dumps(value))))
-
-
-def _remove(file: Connection, name: str) -> None:
-    row = file.execute("SELECT number, first, length FROM documents WHERE name = ?", (_bytes(name),)).fetchone()
-    if row is None:
-        return
-    number, first, length = row
-    if _has_words(file):
-        numbers = range(first, first + length)
-        values = file.execute(
-            "SELECT value FROM chunks WHERE number BETWEEN ? AND ? ORDER BY number", (first, first + length - 1)
-        )
-        texts = [chunk_from_dict(json.loads(value)).embed_text for (value,) in values]
-        entries = (_entries(term_counts(text)[0]) for text in texts)
-        rows = zip(numbers, entries, strict=True)
-        file.executemany("INSERT INTO words (words, rowid, terms) VALUES ('delete', ?, ?)", rows)
-    file.execute("DELETE FROM chunks WHERE number BETWEEN ? AND ?", (first, first + length - 1))
-    file.execute("DELETE FROM texts WHERE document = ?", (number,))
-    file.execute("DELETE FROM languages WHERE document = ?", (number,))
-    file.execute("DELETE FROM vectors WHERE document = ?", (number,))
-    file.execute("DELETE FROM documents WHERE number = ?", (number,))
+    def remove(self, name: str) -> None:
+        """Remove a document from the file, which must be open to write."""
+        for number, _, first, length, *_ in self._rows("documents", "WHERE name = ?", _bytes(name)):
+            span = first, first + length - 1
+            if self.settings["mode"] != "dense":
+                for own, value in self._rows("chunks", "WHERE number BETWEEN ? AND ?", *span):
+                    row = own, " ".join(_entries_of(value))
+                    self._file.execute("INSERT INTO words (words, rowid, terms) VALUES ('delete', ?, ?)", row)
+            self._file.execute("DELETE FROM chunks WHERE number BETWEEN ? AND ?", span)
+            for table, key in (("texts", "document"), ("vectors", "document"), ("documents", "number")):
+                self._file.execute(f"DELETE FROM {table} WHERE {key} = ?", (number,))
 
 
-def _add(file: Connection, documents: Iterable[StoredDocument]) -> None:
-    (free,) = file.execute("SELECT coalesce(max(first + length), 1) FROM documents").fetchone()
-    has_words = _has_words(file)
-    for name, chunks, rows, text, languages in documents:
-        _remove(file, name)
-        terms = [term_counts(chunk.embed_text if has_words else "") for chunk in chunks]
+class StoredTexts(Mapping[str, str]):
+    """The texts of the documents that have one, read when they are asked for."""
+
+    def __init__(self, index: IndexReader) -> None:
+        self._index = index
+
+    def __getitem__(self, name: str) -> str:
+        text = self._index.text(name)
+        if text is None:
+            raise KeyError(name)
+        return text
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._index.places.names if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _block(counts: Iterable[bytes], rows: Iterable[bytes]) -> tuple[Ints, Floats]:
+    """Return the number of rows of each chunk, and the rows: (n,) and (m, d)."""
+    number, flat = np.frombuffer(b"".join(counts), np.int32), np.frombuffer(b"".join(rows), np.float32)
+    return number.astype(np.int64), flat.reshape(int(number.sum()), -1) if len(flat) else np.zeros((0, 0), np.float32)
+
+
+def _add(file: Connection, settings: Mapping[str, Any], documents: Mapping[str, IndexedDocument]) -> None:
+    """Write documents whose names are free."""
+    has_words = settings["mode"] != "dense"
+    has_languages = settings["mode"] == "hybrid" and settings["language"] == AUTO
+    last, free = file.execute("SELECT max(number), max(first + length) FROM documents").fetchone()
+    free = free or 1
+    for number, (name, (chunks, rows, text)) in enumerate(documents.items(), (last or 0) + 1):
+        texts = [chunk.embed_text for chunk in chunks]
+        terms = [term_counts(own if has_words else "") for own in texts]
         values = [_bytes(json.dumps(chunk_to_dict(chunk), ensure_ascii=False)) for chunk in chunks]
-        numbers = range(free, free + len(chunks))
-        free += len(chunks)
-        file.executemany("INSERT INTO chunks VALUES (?, ?, ?)", zip(numbers, values, map(crc32, values), strict=True))
-        entries = zip(numbers, (_entries(counts) for counts, _ in terms), strict=True)
-        file.executemany("INSERT INTO words (rowid, terms) VALUES (?, ?)", entries)
+        for own, value, (counts, _) in zip(count(free), values, terms, strict=False):
+            _insert(file, "chunks", own, value)
+            file.execute("INSERT INTO words (rowid, terms) VALUES (?, ?)", (own, " ".join(_entries(counts))))
         sums = sum(chunk.tokens for chunk in chunks), sum(len(chunk.text) for chunk in chunks)
         middles = np.array([chunk.middle for chunk in chunks], np.float64).tobytes()
-        lengths = np.array([length for _, length in terms], np.int32).tobytes()
-        record = (_bytes(name), numbers.start, len(chunks), *sums, middles, lengths)
-        number = file.execute("INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", record).lastrowid
-        file.executemany("INSERT INTO languages VALUES (?, ?)", [(number, code) for code in languages])
+        words = np.array([length for _, length in terms], np.int32).tobytes()
+        codes = " ".join(languages_of(texts) if has_languages else [])
+        _insert(file, "documents", number, _bytes(name), free, len(chunks), *sums, middles, words, codes)
+        free += len(chunks)
         if text is not None:
-            file.execute("INSERT INTO texts VALUES (?, ?)", (number, _bytes(text)))
+            _insert(file, "texts", number, _bytes(text))
         if rows:
-            counts = np.array([len(own) for own in rows], np.int32).tobytes()
-            flat = np.concatenate(rows).astype(np.float32).tobytes()
-            file.execute("INSERT INTO vectors VALUES (?, ?, ?)", (number, counts, flat))
+            flat = unit_rows(np.concatenate(rows).astype(np.float32))
+            _insert(file, "vectors", number, np.array(list(map(len, rows)), np.int32).tobytes(), flat.tobytes())
 
 
-def _has_words(file: Connection) -> bool:
-    """Return True unless the index is of vectors alone."""
-    (settings,) = file.execute("SELECT value FROM settings").fetchone()
-    return bool(json.loads(settings).get("mode") != "dense")
+def _insert(file: Connection, table: str, *row: Any) -> None:
+    marks = ", ".join("?" * (len(row) + 1))
+    file.execute(f"INSERT INTO {table} VALUES ({marks})", (*row, _checksum(row)))
 
 
-def _entries(counts: Mapping[str, int]) -> str:
-    """Return the entries of the terms of a chunk: as many as it has each, the second and later ones with their
-    numbers.
-    """
-    later = (f"{term}^{number}" for term, count in counts.items() for number in range(2, count + 1))
-    return " ".join([*counts, *later])
+def _checksum(row: Iterable[Any]) -> int:
+    """Return the checksum of the values of a row, which are bytes, numbers, and strings."""
+    values = (value if isinstance(value, bytes) else str(value).encode("utf-8") for value in row)
+    return reduce(lambda checksum, value: crc32(value, crc32(b"|", checksum)), values, 0)
+
+
+def _time_limit() -> Callable[[int, int, int], None]:
+    """Return a function that raises once another process has had the file too long."""
+    end = monotonic() + _TIMEOUT
+
+    def check(status: int, *_: int) -> None:
+        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and monotonic() > end:
+            msg = "database is locked"
+            raise sqlite3.OperationalError(msg)
+
+    return check
+
+
+def _entries(counts: Mapping[str, int]) -> list[str]:
+    """Return the entries of the terms of a chunk: as many as it has each, the later ones with their numbers."""
+    return [*counts, *(f"{term}^{number}" for term, many in counts.items() for number in range(2, many + 1))]
+
+
+def _entries_of(chunk: bytes) -> list[str]:
+    return _entries(term_counts(chunk_from_dict(json.loads(chunk)).embed_text)[0])
+
+
+def _sum_of(chunk: int, entries: Iterable[str]) -> int:
+    """Return a number that tells the entries of a chunk from others, whatever their order."""
+    return sum(crc32(f"{entry} {chunk}".encode()) for entry in entries)
 
 
 def _bytes(text: str) -> bytes:

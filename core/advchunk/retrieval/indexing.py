@@ -8,6 +8,7 @@ from advchunk.chunkers.by_size import RecursiveChunker
 from advchunk.errors import require
 from advchunk.records import Document
 from advchunk.retrieval.base import BaseRetriever
+from advchunk.retrieval.locating import is_verbatim
 
 
 def add_documents(retriever: BaseRetriever, documents: Iterable[Document], chunker: Chunker | None = None) -> None:
@@ -24,13 +25,12 @@ def add_documents(retriever: BaseRetriever, documents: Iterable[Document], chunk
     twice = [name for name, count in Counter(document.source for document in documents).items() if count > 1]
     rule = "documents of one call must have different names: join the pages of a file first, or name each page"
     require(not twice, rule, twice[:1])
-    is_chunker = chunker is None or isinstance(chunker, Chunker)
-    require(is_chunker, "chunker must be a chunker of the core, such as RecursiveChunker()", chunker)
     chunker = RecursiveChunker(max_tokens=100) if chunker is None else chunker
+    require(isinstance(chunker, Chunker), "chunker must be a chunker of the core, such as RecursiveChunker()", chunker)
     lists = dict(zip((document.source for document in documents), chunker.chunk_many(documents), strict=True))
     texts = {
         document.source: document.text
         for document in documents
-        if all("".join(document.text[a:b] for a, b in chunk.spans) == chunk.text for chunk in lists[document.source])
+        if all(is_verbatim(chunk, document.text) for chunk in lists[document.source])
     }
     retriever.add_many(lists, texts)

@@ -30,8 +30,8 @@ class LexicalIndex:
     words, too. Pieces of words, which weigh less, find other forms of a word, its compounds, and words of languages
     without a stemmer (`text.search_terms.word_terms`). Stop words count in queries that have no other words.
 
-    Texts can be added and removed; a matrix of their words is made again at the next search, in a few seconds for
-    100,000 texts. `SparseWords` gives the same scores in a store.
+    A matrix of the words is made at the first search, in a few seconds for 100,000 texts. `SparseWords` gives the same
+    scores in a store.
 
     Parameters
     ----------
@@ -44,16 +44,10 @@ class LexicalIndex:
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._vocabulary = SearchVocabulary()
-        self._words = list[NDArray[np.int32]]()  # of each text
-        self.add(texts)
+        self._words = self.encode(texts)
 
     def __len__(self) -> int:
         return len(self._words)
-
-    def add(self, texts: Iterable[str]) -> None:
-        """Add texts after the others."""
-        self._words += self.encode(texts)
-        self._forget()
 
     def encode(self, texts: Iterable[str]) -> list[NDArray[np.int32]]:
         """Return the numbers of the words of texts, which `holding` takes."""
@@ -67,20 +61,9 @@ class LexicalIndex:
     def holding(self, words: Iterable[NDArray[np.int32]]) -> LexicalIndex:
         """Return an index of other texts, given their words, which later texts of this one do not change."""
         index = copy(self)
+        index.__dict__.pop("_index", None)
         index._words = [*words]
-        index._forget()
         return index
-
-    def remove(self, texts: Iterable[int]) -> None:
-        """Remove the texts of these numbers; those after them move up.
-
-        Raises `ConfigurationError` for a number out of range.
-        """
-        numbers = set(texts)
-        wrong = sorted(number for number in numbers if not 0 <= number < len(self))
-        require(not wrong, f"texts must be numbers from 0 to {len(self) - 1}", wrong)
-        self._words = [words for number, words in enumerate(self._words) if number not in numbers]
-        self._forget()
 
     def search(self, query: str, depth: int | None = DEPTH) -> Ranking:
         """Return the best texts for a query, at most ``depth`` >= 1; texts without a term of the query are not
@@ -118,9 +101,6 @@ class LexicalIndex:
         counts = csr_array((np.ones(len(words), np.float32), words, edges), shape=shape)
         counts.sum_duplicates()
         return _Index(counts.tocsc(), counts @ self._vocabulary.counted[: shape[1]].astype(np.float64), set())
-
-    def _forget(self) -> None:
-        self.__dict__.pop("_index", None)
 
 
 class _Index(NamedTuple):
@@ -180,12 +160,9 @@ class PartedIndex:
         self._parts = [(own, index.part(own)) for own in numbers]
         self._length = len(index)
 
-    def __len__(self) -> int:
-        return self._length
-
     def scores(self, query: str) -> Floats:
         """Return the score of each text for a query, 0 without a common term: (n,)."""
-        scores = np.zeros(len(self))
+        scores = np.zeros(self._length)
         for numbers, index in self._parts:
             scores[numbers] = index.scores(query)
         return scores

@@ -18,6 +18,7 @@ from advchunk.errors import require
 from advchunk.readers.sources import Inventory
 from advchunk.readers.writing import Content
 from advchunk.records import Chunk, Document
+from advchunk.retrieval.locating import is_verbatim
 from advchunk.retrieval.retriever import Retriever
 from advchunk.retrieval.stored import StoredRetriever
 
@@ -54,23 +55,17 @@ class FileReader:
         own = [self.enricher.fingerprint()] if self.enricher else []
         return [self.version, self.chunker.fingerprint(), self.by_name, self.encoding, self.content, self.hidden, *own]
 
-    def results(self, names: Sequence[str], inventory: Inventory) -> Iterator[tuple[str, SourceResult]]:
-        """Yield each file with its result, or with that of each document in a file of documents or archive."""
-        yield from self._run(
-            names, inventory, enriching(self.enricher, self.chunker, _keep) if self.enricher else _keep
-        )
-
-    def chunked(self, names: Sequence[str], inventory: Inventory) -> Iterator[tuple[str, SourceResult]]:
-        """Yield each file as `results` does, with its documents and their chunks, to which no contexts are added."""
-        yield from self._run(names, inventory, keep_all)
-
-    def _run(
+    def results(
         self, names: Sequence[str], inventory: Inventory, convert: Callable[[Document, list[Chunk], float], Any]
     ) -> Iterator[tuple[str, SourceResult]]:
-        read = partial(
-            self.read, by_name=self.by_name, encoding=self.encoding, content=self.content, hidden=self.hidden
-        )
-        chunker = SourceChunker(self.chunker, convert, read)
+        """Yield each file with its result, or with that of each document in a file of documents or archive.
+
+        Parameters
+        ----------
+        convert : makes what is kept of a document and its chunks.
+        """
+        options = {"encoding": self.encoding, "content": self.content, "hidden": self.hidden}
+        chunker = SourceChunker(self.chunker, convert, partial(self.read, by_name=self.by_name, **options))
         for index, _, result in SourceRun(chunker, self.progress(names), inventory).results():
             yield names[index], result
 
@@ -79,10 +74,8 @@ def _keep(document: Document, chunks: list[Chunk], _: float) -> tuple[list[Chunk
     """Return the chunks of a document, and its text if its headings and tables can be read in it, and chunks are of
     it.
     """
-    text = document.text
-    is_source = not document.markup
-    is_source &= all("".join(text[slice(*span)] for span in chunk.spans) == chunk.text for chunk in chunks)
-    return chunks, text if is_source else None
+    is_source = not document.markup and all(is_verbatim(chunk, document.text) for chunk in chunks)
+    return chunks, document.text if is_source else None
 
 
 @dataclass(frozen=True)
@@ -138,19 +131,16 @@ class Library:
         other.
         """
         names, _, changed = self._survey(reader, files)
-        for _, result in reader.chunked([names[place] for place in changed], inventory):
+        for _, result in reader.results([names[place] for place in changed], inventory, keep_all):
             yield [pair for _, pair in result.documents], result.failures
 
     def _survey(self, reader: FileReader, files: Sequence[str]) -> tuple[dict[str, str], dict[str, Any], list[str]]:
         """Return the names and the states of files by their places, and the places of those that have changed."""
         names = {_place(name): name for name in files}
         states = {place: _state(name, reader) for place, name in names.items()}
-        changed = [place for place in names if states[place] is None or states[place] != self._note(place)["state"]]
+        before = {place: note["state"] for place, note in self._files.items()}
+        changed = [place for place, state in states.items() if state is None or state != before.get(place)]
         return names, states, changed
-
-    def _note(self, place: str) -> dict[str, Any]:
-        note: dict[str, Any] = self._files.get(place) or {"state": None, "documents": []}
-        return note
 
     def _take(
         self,
@@ -164,17 +154,18 @@ class Library:
         batch, unread, failures = _Batch(), {*places.values(), *gone}, list[tuple[str, Exception | str]]()
         for place in gone:
             self._forget(place, batch)
-        for file, result in reader.results(list(places), inventory):
+        convert = enriching(reader.enricher, reader.chunker, _keep) if reader.enricher else _keep
+        for file, result in reader.results(list(places), inventory, convert):
             place = places[file]
             if place in unread:
-                if batch.size >= _BATCH:
+                if sum(map(len, batch.chunks.values())) >= _BATCH:
                     self._write(batch)
                     batch = _Batch()
                 self._forget(place, batch)
                 self._files[place] = {"state": states[place], "documents": []}
                 unread.remove(place)
-            failed: list[tuple[str, Exception | str]] = [(failure.source, failure.error) for failure in result.failures]
-            problems = [*failed, *self._accept(place, result, batch, unread)]
+            problems: list[tuple[str, Exception | str]] = [(failed.source, failed.error) for failed in result.failures]
+            problems += self._accept(place, result, batch, unread)
             if problems:
                 self._files[place]["state"] = None
                 failures += problems
@@ -223,11 +214,6 @@ class _Batch:
     texts: dict[str, str] = field(default_factory=dict)
     removed: list[str] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def size(self) -> int:
-        """The number of chunks."""
-        return sum(map(len, self.chunks.values()))
 
 
 def _place(name: str) -> str:

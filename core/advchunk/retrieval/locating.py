@@ -46,9 +46,9 @@ class Finder:
     def find(self, part: str) -> Span | None:
         """Return the span of a part, without white space around it; None if it is blank or not found."""
         places, squeezed = self._squeezed
-        content, end = "".join(part.split()), int(places.searchsorted(self._end))
-        is_next = squeezed.startswith(content, end)
-        place = end if is_next else squeezed.find(content, int(places.searchsorted(self._start, "right")))
+        content, place = "".join(part.split()), int(places.searchsorted(self._end))
+        if not squeezed.startswith(content, place):
+            place = squeezed.find(content, int(places.searchsorted(self._start, "right")))
         if span := self._span(place, content):
             self._start, self._end = span
         return span
@@ -112,10 +112,6 @@ def locate_chunks(text: str, chunks: Iterable[Chunk]) -> list[Chunk]:
 
     Chunks without a stated place are in reading order, and become the text at theirs; one that is not found has no
     spans.
-
-    >>> found, stated = locate_chunks("One.  Two. One.", [Chunk("One. Two.", (), 2), Chunk("One.", (Span(11, 15),), 1)])
-    >>> found.text, found.spans, stated.spans
-    ('One.  Two.', (Span(start=0, end=10),), (Span(start=11, end=15),))
     """
     finder, located = Finder(text), list[Chunk]()
     for chunk in chunks:
@@ -128,19 +124,20 @@ def locate_chunks(text: str, chunks: Iterable[Chunk]) -> list[Chunk]:
     return located
 
 
+def is_verbatim(chunk: Chunk, text: str) -> bool:
+    """Return True if a chunk is the text of its spans."""
+    return "".join(text[start:end] for start, end in chunk.spans) == chunk.text
+
+
 def is_whole(chunk: Chunk) -> bool:
     """Return True if a chunk is as long as its spans."""
     return sum(end - start for start, end in chunk.spans) == len(chunk.text)
 
 
 def place_in_text(chunk: Chunk, finder: Finder) -> Chunk:
-    """Return a chunk at its spans in a text if it is there, or else where its text is; without spans if it is nowhere.
-
-    >>> place_in_text(Chunk("Add tea.", (Span(0, 8),), 3), Finder("Boil. Add tea.")).spans
-    (Span(start=6, end=14),)
-    """
+    """Return a chunk at its spans in a text if it is there, else where its text is, else without spans."""
     text = finder.text
-    if "".join(text[start:end] for start, end in chunk.spans) == chunk.text:
+    if is_verbatim(chunk, text):
         return chunk
     span = finder.find_anywhere(chunk.text, chunk.start)
     own = text[slice(*span)] if span else chunk.text
@@ -148,12 +145,7 @@ def place_in_text(chunk: Chunk, finder: Finder) -> Chunk:
 
 
 def place_in_order(chunks: Iterable[Chunk]) -> list[Chunk]:
-    """Return chunks with spans; one without stands after the one before, or over the end that it repeats.
-
-    >>> first, second = place_in_order([Chunk("Green tea is steamed.", (), 5), Chunk("tea is steamed. Rum is", (), 5)])
-    >>> first.spans, second.spans
-    ((Span(start=0, end=21),), (Span(start=6, end=28),))
-    """
+    """Return chunks with spans; one without stands after the one before, or over the end that it repeats."""
     placed, last, end = list[Chunk](), "", -_APART
     for chunk in chunks:
         start = end - (find_overlap(last, chunk.text) or -_APART)
@@ -164,11 +156,7 @@ def place_in_order(chunks: Iterable[Chunk]) -> list[Chunk]:
 
 
 def find_overlap(before: str, after: str) -> int:
-    """Return the length of the longest end of a text that is the start of the next; 0 if it may be so by chance.
-
-    >>> find_overlap("One two. Three four.", "Three four. Five."), find_overlap("By the sea", "a boat")
-    (11, 0)
-    """
+    """Return the length of the longest end of a text that is the start of the next; 0 if it may be so by chance."""
     beginning, start = after[:_LEAST_OVERLAP], max(len(before) - len(after), 0)
     while 0 <= (start := before.find(beginning, start)) <= len(before) - _LEAST_OVERLAP:
         if after.startswith(before[start:]):

@@ -4,7 +4,7 @@ import numpy as np
 
 from advchunk.building.positions import ChunkPositions
 from advchunk.errors import require
-from advchunk.records import Floats
+from advchunk.retrieval.evidence import soften
 from advchunk.retrieval.rankings import DEPTH, Ranking
 
 TEMPERATURE = 0.2
@@ -34,20 +34,16 @@ def rerank_by_neighbors(
         y_i = p_i + weight * sum over j != i of p_j exp(-|m_i - m_j| / reach)
 
     where m is the middle of a chunk in its document, in tokens; chunks of other documents, and those at the same place,
-    such as duplicates, do not count. If the words of a query match fewer chunks than ``depth``, s_depth is 0. The first
-    step makes the rule independent of the scale of the scores (cosines, BM25, fused ranks, negated distances), and lets
-    only good matches support others: without it, the many mediocre ones around a chunk would outweigh the few good
-    ones. The chunks beside a match that were not found themselves have p = 0, and are found by the support of their
-    neighbors. No model, no second index and no other vectors are needed. Ours; see benchmarks/RETRIEVAL.md for how the
-    constants were chosen.
+    such as duplicates, do not count. If the words of a query match fewer chunks than ``depth``, s_depth is 0; if all
+    scores are equal, p is 1. So the rule does not depend on the scale of the scores, and only good matches support
+    others. Ours; see benchmarks/RETRIEVAL.md for how the constants were chosen, and where it gains.
 
-    The gain is largest where answers are long and documents have an order, as in meetings, and small where an answer is
-    a single sentence. Do not use it with vectors that include the context already (``vectors="context"`` or "late"), or
-    for rows of less than 60 tokens: both contain the same idea.
+    Do not use it with vectors that include the context already (``vectors="context"`` or "late"), or for rows of less
+    than 60 tokens: both contain the same idea.
 
-    The rest of a ranking longer than ``depth`` follows in its order, with scores of 0. If all scores are equal, p is 1.
-    Takes time in proportion to the chunks near the ranking times ``depth``, whatever the size of the index. Raises
-    `ConfigurationError` for a parameter out of range, or a ranking of chunks without a position.
+    The rest of a ranking longer than ``depth`` follows in its order, with scores of 0. Takes time in proportion to the
+    chunks near the ranking times ``depth``. Raises `ConfigurationError` for a parameter out of range, or a ranking of
+    chunks without a position.
 
     Parameters
     ----------
@@ -72,7 +68,7 @@ def rerank_by_neighbors(
     hits = ranking.first(depth)
     if not len(hits):
         return ranking
-    evidence = _soften(hits, temperature, depth)
+    evidence = soften(hits.scores, hits.padded_scores(depth)[-1], temperature)
     others = np.arange(0) if hits_only else np.setdiff1d(positions.near(hits.chunks, _REACHES * reach), hits.chunks)
     chunks = np.concatenate([hits.chunks, others])
     distances = np.abs(positions.line[chunks][:, None] - positions.line[hits.chunks])
@@ -83,12 +79,3 @@ def rerank_by_neighbors(
     rest = ranking.chunks[depth:]
     rest = rest[~np.isin(rest, others)]
     return Ranking(np.concatenate([chunks[best.chunks], rest]), np.concatenate([best.scores, np.zeros(len(rest))]))
-
-
-def _soften(hits: Ranking, temperature: float, depth: int) -> Floats:
-    scores = hits.padded_scores(depth)
-    first, last = scores[0], scores[-1]
-    if first == last:
-        return np.ones(len(hits))
-    evidence: Floats = np.exp((hits.scores - first) / (temperature * (first - last)))
-    return evidence

@@ -6,23 +6,29 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from itertools import accumulate, count, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from itertools import count, pairwise
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from advchunk.building import sizes
 from advchunk.building.contexts import Contexts, with_own_levels
-from advchunk.building.layout import Headings, fit_to_blocks, join_definitions, may_have_atoms, plain_levels, tile_prose
+from advchunk.building.layout import (
+    Headings,
+    fit_to_blocks,
+    join_definitions,
+    plain_levels,
+    tile_prose,
+    with_stated_headings,
+)
 from advchunk.building.sizes import Limits
 from advchunk.readers import formats
 from advchunk.records import (
     Block,
-    BlockKind,
     Chunk,
     Document,
     Floats,
@@ -40,6 +46,7 @@ from advchunk.text import tables
 from advchunk.text.counters import Counter, counts_of_distinct
 from advchunk.text.search_terms import SearchVocabulary, query_words, word_terms
 from advchunk.text.sentences import sentences
+from advchunk.text.tiling import leading_space
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -48,17 +55,12 @@ _MAX_SENTENCE = 80  # tokens from which a sentence is split at clauses and words
 _MAX_WHOLE = (300, 150, _MAX_SENTENCE)  # from which a block, or a row over the budget, is split
 _SHARE = 0.3  # of a budget that one of these may take
 _MAX_CONTEXT = 100  # tokens of headings and the head of a table
-_MAX_GAP = (
-    2  # characters between chunks of one run, such as the white space that splitters strip, which no passage crosses
-)
+_MAX_GAP = 2  # characters between chunks of one run, such as white space that splitters strip; no passage crosses it
 # A piece of a table ends with its tag or environment, else at a blank line. Its head is written as a Markdown table.
 _TABLE_END = re.compile(r"(?<=</table>)|(?<=</TABLE>)|(?<=\\end\{tabular\})|\n[ \t>]*\n|\Z")
 _HEAD_LINE = re.compile(r"(?:\A|\n)\| ")
 _PIECE = "piece"  # the title of a table whose head is in another chunk
 _REMEMBERED = 4096  # texts
-_BETWEEN = "\n\n"  # texts that are read together
-# The kinds of blocks that are tiled alike whatever stands in other texts.
-_INDEPENDENT: frozenset[BlockKind] = frozenset({"paragraph", "heading", "item", "quote"})
 _MAX_WORDS = 2**18  # remembered
 
 
@@ -68,7 +70,8 @@ class Reading:
 
     Parameters
     ----------
-    starts, ends, tokens : (n,) of each unit.
+    edges : (n + 1,) of the units, which tile the text.
+    tokens : (n,) of each unit.
     words : (n,) of each unit; a row of a table has those of its head, too.
     own_words : (n,) those that are its own, without stop words.
     numbers : of the words of all units, in reading order (`SearchVocabulary`).
@@ -77,8 +80,7 @@ class Reading:
     """
 
     text: str
-    starts: Ints
-    ends: Ints
+    edges: Ints
     tokens: Ints
     words: Ints
     own_words: Ints
@@ -87,7 +89,7 @@ class Reading:
     path: Callable[[int], tuple[str, ...]]
 
     def __len__(self) -> int:
-        return len(self.starts)
+        return len(self.tokens)
 
     def part(self, first: int, last: int) -> Reading:
         """Return units ``first`` to ``last - 1``, at their offsets in the text."""
@@ -96,8 +98,7 @@ class Reading:
         start, end = int(self.words[:first].sum()), int(self.words[:last].sum())
         return replace(
             self,
-            starts=self.starts[first:last],
-            ends=self.ends[first:last],
+            edges=self.edges[first : last + 1],
             tokens=self.tokens[first:last],
             words=self.words[first:last],
             own_words=self.own_words[first:last],
@@ -115,6 +116,7 @@ class Excerpt(NamedTuple):
     head : the head of the table that its start is in.
     speakers : of its turns, the one in whose turn it begins first, if they are known.
     record : the path of the record that it begins in, "" for the root; None if it is no text of records.
+    headings : offset of each heading in it that the text does not show, with the path of headings there.
     offset : of the text in its document; its units depend only on whether it is 0.
     """
 
@@ -125,6 +127,38 @@ class Excerpt(NamedTuple):
     speakers: tuple[str, ...] = ()
     record: str | None = None
     offset: int = 0
+    headings: tuple[tuple[int, tuple[str, ...]], ...] = ()
+
+    @classmethod
+    def of(cls, chunk: Chunk, text: str, span: Span, start: int, source: str) -> Self:
+        """Return a text of a span of a chunk from ``start`` on; of what the chunk says, that which holds there."""
+        written = written_metadata(chunk.metadata)
+        record, speakers = written.get("json_path"), written.get("speakers")
+        above, headings = headings_of(chunk, start)
+        speakers = speakers if isinstance(speakers, list) else []
+        head = chunk.context.rpartition("\n\n")[2] if start == chunk.start else ""
+        return cls(
+            text[start - span.start :],
+            source,
+            above,
+            head if _HEAD_LINE.search(head) else "",
+            tuple(speakers) if start == span.start or len(speakers) == 1 else (),
+            None if not isinstance(record, str) else record if start == chunk.start else "",
+            start,
+            tuple((at - start, path) for at, path in headings if at < span.end),
+        )
+
+
+def headings_of(chunk: Chunk, offset: int) -> tuple[tuple[str, ...], list[tuple[int, tuple[str, ...]]]]:
+    """Return the headings that an offset in a chunk is under, and the offsets of those after it, by its metadata."""
+    title_path, stated = chunk.metadata.get("title_path"), written_metadata(chunk.metadata).get("headings")
+    path = tuple(title_path.split(" > ")) if isinstance(title_path, str) and title_path else ()
+    after = list[tuple[int, tuple[str, ...]]]()
+    for line in stated.split("\n") if isinstance(stated, str) else ():
+        place, _, titles = line.partition(" ")
+        at, own = chunk.start + int(place) if place.isdecimal() else -1, tuple(titles.split(" > "))
+        path, after = (own, after) if at <= offset else (path, [*after, (at, own)])
+    return path, after
 
 
 class UnitReader:
@@ -140,95 +174,51 @@ class UnitReader:
         self.counter, self.language = counter, language
         self.vocabulary = SearchVocabulary()
         self._tiler = partial(sentences, language=language)
-        self._remembered = lru_cache(_REMEMBERED)(_Slot)
+        self._remembered = lru_cache(_REMEMBERED)(self._read)
 
     @property
     def is_full(self) -> bool:
         """True if it knows so many words that a new one should take its place."""
         return len(self.vocabulary) > _MAX_WORDS
 
-    def read(self, excerpts: Sequence[Excerpt], budget: int = 0) -> list[Reading]:
-        """Return the units of texts, wherever these are in their documents.
-
-        The units of a text do not depend on the other texts, but many are read in less time together.
+    def read(self, excerpt: Excerpt, budget: int = 0) -> Reading:
+        """Return the units of a text, wherever it is in its document.
 
         Parameters
         ----------
         budget : tokens of the passages that are wanted, all of which a table row or a record may take, and a third of
             which a block.
         """
-        slots = [self._remembered((*excerpt[:-1], min(excerpt.offset, 1)), budget) for excerpt in excerpts]
-        new = [*dict.fromkeys(slot for slot in slots if slot.reading is None)]
-        layouts = [_Layout.of(Excerpt(*slot.contents), self.counter) for slot in new]
-        for slot, reading in zip(new, self._readings(layouts, budget), strict=True):
-            slot.reading = reading
-        return [slot.reading for slot in slots if slot.reading is not None]
+        return self._remembered(excerpt._replace(offset=min(excerpt.offset, 1)), budget)
 
-    def read_runs(self, runs: Iterable[Sequence[Piece | Excerpt]], budget: int = 0) -> list[Run]:
-        """Return runs with the readings of their excerpts; see `read`."""
-        runs = list(runs)
-        excerpts = [part for run in runs for part in run if isinstance(part, Excerpt)]
-        pieces = map(Piece, self.read(excerpts, budget), [excerpt.offset for excerpt in excerpts])
-        return [[next(pieces) if isinstance(part, Excerpt) else part for part in run] for run in runs]
-
-    def _readings(self, layouts: Sequence[_Layout], budget: int) -> Iterator[Reading]:
-        """Yield the units of texts with their layouts."""
-        groups = dict[Hashable, list[int]]()
-        for number, layout in enumerate(layouts):
-            groups.setdefault(layout.group if self.counter.adds_up else number, []).append(number)
-        tilings = dict[int, tuple[Ints, Ints]]()
-        for group in groups.values():
-            tilings.update(zip(group, self._tile([layouts[number].document for number in group], budget), strict=True))
-        encode, encoded = self.vocabulary.encode, list[list[tuple[Ints, Ints]]]()
-        for number, layout in enumerate(layouts):
-            strings = layout.strings(tilings[number][0].tolist())
-            encoded.append([(encode(head), encode(text)) for head, text in strings])
+    def _read(self, excerpt: Excerpt, budget: int) -> Reading:
+        layout = _Layout.of(excerpt, self.counter)
+        edges, tokens = self._tile(layout.document, budget)
+        encode, none = self.vocabulary.encode, np.zeros(0, np.int64)
+        words = [(encode(head) if head else none, encode(text)) for head, text in layout.strings(edges.tolist())]
         counted = self.vocabulary.counted
-        for number, (layout, words) in enumerate(zip(layouts, encoded, strict=True)):
-            edges, tokens = tilings[number]
-            yield Reading(
-                layout.document.text,
-                edges[:-1],
-                edges[1:],
-                tokens,
-                np.array([len(head) + len(text) for head, text in words], np.int64),
-                np.array([np.count_nonzero(counted[text]) for _, text in words], np.int64),
-                _joined([part for pair in words for part in pair]),
-                layout.context,
-                layout.path,
-            )
+        return Reading(
+            excerpt.text,
+            edges,
+            tokens,
+            np.array([len(head) + len(text) for head, text in words], np.int64),
+            np.array([np.count_nonzero(counted[text]) for _, text in words], np.int64),
+            _joined([part for pair in words for part in pair]),
+            layout.context,
+            layout.path,
+        )
 
-    def _tile(self, documents: Sequence[Document], budget: int) -> Iterator[tuple[Ints, Ints]]:
-        """Yield the edges and the tokens of the units of documents that are alike enough to be tiled as one."""
-        document, starts, ends = _joined_documents(documents)
+    def _tile(self, document: Document, budget: int) -> tuple[Ints, Ints]:
+        """Return the edges and the tokens of the units of a document."""
         most = next((size for size in _MAX_WHOLE if size <= budget * _SHARE), _MAX_SENTENCE)
         limits = with_own_levels(Limits(most, 0, 0, self.counter, **plain_levels(document, self._tiler)), document)
         if document.markup == "code":
             document = join_definitions(document, limits)
-        units = _keep_headings(fit_to_blocks(tile_prose(document, self._tiler), document), [*starts, *ends])
+        units = _keep_headings(fit_to_blocks(tile_prose(document, self._tiler), document))
         units = sizes.fit(units, replace(limits, max_tokens=_MAX_SENTENCE, atomic=limits.verbatim))
         units = _divide_tables(units, document).with_sizes(partial(counts_of_distinct, self.counter))
         units = sizes.fit(units, replace(limits, atomic=_rows_and_records(units, document, budget)))
-        tokens = units.token_counts()
-        for start, first, last in zip(starts, *units.edges.searchsorted([starts, ends]).tolist(), strict=True):
-            yield units.edges[first : last + 1] - start, tokens[first:last].copy()
-
-
-@dataclass(eq=False)
-class _Slot:
-    """The fields of an excerpt, with 1 for any offset above, and the reading of them."""
-
-    contents: tuple[Any, ...]
-    budget: int
-    reading: Reading | None = None
-
-
-class _TableHead(NamedTuple):
-    """The head of a table, and its end in the text of the document."""
-
-    table: Span
-    end: int
-    text: str
+        return units.edges, units.token_counts()
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,6 +242,10 @@ class _Layout:
         of_records = {} if excerpt.record is None else {"json_path": excerpt.record}
         metadata = write_metadata({}, ({"speakers": speakers} if speakers else {}) | of_records)
         document = _with_layout(Document(text, source, metadata=metadata), excerpt.offset == 0)
+        headings = excerpt.headings
+        if excerpt.path and _begins_with(text, excerpt.path[-1]):
+            headings = (leading_space(text), excerpt.path), *headings
+        document = with_stated_headings(document, headings) if headings else document
         inside = _table_end(text, source) if excerpt.head else 0
         blocks = document.blocks or ()
         if any(block.kind == "turn" for block in blocks):  # kept whole in chunks, but a passage may be a sentence of it
@@ -266,28 +260,19 @@ class _Layout:
         """Yield the texts of units, each after the head of the table of which it is a row, or after ""."""
         text, heads = self.document.text, [*self._heads]
         for start, end in pairwise(edges):
-            while heads and heads[0].table.end <= start:
+            while heads and heads[0][1] <= start:
                 heads.pop(0)
-            yield heads[0].text if heads and heads[0].end <= start else "", text[start:end]
+            yield heads[0][2] if heads and heads[0][0] <= start else "", text[start:end]
 
     @property
-    def _heads(self) -> Iterator[_TableHead]:
+    def _heads(self) -> Iterator[tuple[int, int, str]]:
+        """The start and the end of the rows of each table, and its head."""
         for block in self.document.blocks or ():
             if block.kind == "table" and block.title == _PIECE:
-                yield _TableHead(block.span, block.span.start, self.excerpt.head)
+                yield *block.span, self.excerpt.head
             elif block.kind == "table":
                 head = tables.head(self.document.text[slice(*block.span)])
-                yield _TableHead(block.span, block.span.start + head.end, head.text())
-
-    @property
-    def group(self) -> Hashable:
-        """Equal for documents that may be tiled as one, because nothing in one of them matters to the others."""
-        document = self.document
-        text, kinds = document.text, {block.kind for block in document.blocks or ()}
-        is_alone = "\r" in text or "<!--" in text or text[:1].isspace() or not text
-        if document.markup != "markdown" or not kinds <= _INDEPENDENT or is_alone:
-            return id(self)
-        return may_have_atoms(document)
+                yield block.span.start + head.end, block.span.end, head.text()
 
     def context(self, offset: int) -> tuple[str, int]:
         """Return the headings above an offset, with the head of the table that it is in, and their tokens."""
@@ -319,26 +304,10 @@ class _Layout:
         return tuple(enumerate(path[: len(path) - len(first)] if path[-len(first) :] == first else path, 1))
 
 
-def _joined_documents(documents: Sequence[Document]) -> tuple[Document, list[int], list[int]]:
-    """Return documents as one, with a blank line between them, and where each starts and ends in it."""
-    if len(documents) == 1:
-        return documents[0], [0], [len(documents[0].text)]
-    ends = [*accumulate(len(document.text) + len(_BETWEEN) for document in documents)]
-    starts = [0, *ends[:-1]]
-    blocks = tuple(
-        replace(block, span=Span(start + block.span.start, start + block.span.end))
-        for document, start in zip(documents, starts, strict=True)
-        for block in document.blocks or ()
-    )
-    text = _BETWEEN.join(document.text for document in documents)
-    joined = Document(text, blocks=blocks, markup=documents[0].markup)
-    return joined, starts, [end - len(_BETWEEN) for end in ends]
-
-
-def _head_of(chunk: Chunk) -> str:
-    """Return the head of the table that a chunk starts in, by its context."""
-    head = chunk.context.rpartition("\n\n")[2]
-    return head if _HEAD_LINE.search(head) else ""
+def _begins_with(text: str, title: str) -> bool:
+    """Return True if a text begins with a line, or lines, of a title."""
+    own = r"\s+".join(map(re.escape, title.split()))
+    return re.match(rf"\s*{own}[ \t]*(?=[\r\n]|\Z)", text) is not None
 
 
 def _table_end(text: str, source: str) -> int:
@@ -365,20 +334,12 @@ def _with_layout(document: Document, is_first: bool) -> Document:
     return replace(read, markup=read.markup or markup)
 
 
-def _keep_headings(units: Units, edges: Sequence[int]) -> Units:
-    """Join a heading with the sentence below it, and a caption with what it is above, but not across ``edges``.
-
-    The lead-in of a table stays apart.
-    """
+def _keep_headings(units: Units) -> Units:
+    """Join a heading with the sentence below it, and a caption with what it is above, but no lead-in with its table."""
     strength = np.where(units.strength == Strength.LEAD_IN, Strength.BLOCK, units.strength)
+    strength[[0, -1]] = np.maximum(strength[[0, -1]], 0)
     kept = strength >= 0
-    fixed = np.setdiff1d(edges, units.edges[kept])
-    if kept.all() and not len(fixed):
-        return Units(units.text, units.edges, units.sizes, strength)
-    all_edges = np.concatenate([units.edges[kept], fixed])
-    strength = np.concatenate([strength[kept], np.full(len(fixed), Strength.BLOCK)])
-    order = np.argsort(all_edges, kind="stable")
-    return Units(units.text, all_edges[order], None, strength[order])
+    return Units(units.text, units.edges[kept], units.sizes if kept.all() else None, strength[kept])
 
 
 def _divide_tables(units: Units, document: Document) -> Units:
@@ -403,6 +364,8 @@ def _rows_and_records(units: Units, document: Document, budget: int) -> SpanSet:
     """Return the spans of the rows of tables, and of the records of data, that have at most ``budget`` tokens."""
     kinds = {"table", "code"} if document.markup == "json" else {"table"}
     blocks = np.array([block.span for block in document.blocks or () if block.kind in kinds]).reshape(-1, 2)
+    if not len(blocks):
+        return SpanSet()
     starts, ends = units.edges[:-1], units.edges[1:]
     is_inside = blocks[:, 0].searchsorted(ends) > blocks[:, 1].searchsorted(starts, "right")
     fits = np.flatnonzero(is_inside & (units.token_counts() <= budget))
@@ -491,21 +454,14 @@ class UnitTable:
         pieces = [(number, region, piece) for region, (number, run) in enumerate(runs) for piece in run]
         self._pieces = [piece for _, _, piece in pieces]
         reads = [piece.read for piece in self._pieces]
-        numbers, regions, offsets, counts = (
-            np.array(
-                [(number, region, piece.offset, len(piece.read)) for number, region, piece in pieces], dtype=np.int64
-            )
-            .reshape(-1, 4)
-            .T
-        )
+        columns = [(number, region, piece.offset, len(piece.read)) for number, region, piece in pieces]
+        numbers, regions, offsets, counts = np.array(columns, dtype=np.int64).reshape(-1, 4).T
         self._firsts = np.cumsum(counts) - counts  # the first unit of each piece
         self.documents, self.regions = np.repeat(numbers, counts), np.repeat(regions, counts)
-        self.starts = _joined([read.starts for read in reads]) + np.repeat(offsets, counts)
-        self.ends = _joined([read.ends for read in reads]) + np.repeat(offsets, counts)
-        self.tokens, self.own_words = (
-            _joined([read.tokens for read in reads]),
-            _joined([read.own_words for read in reads]),
-        )
+        self.starts = _joined([read.edges[:-1] for read in reads]) + np.repeat(offsets, counts)
+        self.ends = _joined([read.edges[1:] for read in reads]) + np.repeat(offsets, counts)
+        self.tokens = _joined([read.tokens for read in reads])
+        self.own_words = _joined([read.own_words for read in reads])
         self._words = _joined([read.words for read in reads])
         self._numbers = _joined([read.numbers for read in reads])
 
@@ -558,12 +514,12 @@ class UnitTable:
     def context(self, unit: int) -> tuple[str, int]:
         """Return the headings above a unit and the head of the table that it is in, and their tokens."""
         piece, at = self._piece_of(unit)
-        return piece.read.context(int(piece.read.starts[at]))
+        return piece.read.context(int(piece.read.edges[at]))
 
     def path(self, unit: int) -> tuple[str, ...]:
         """Return the headings that a unit is under."""
         piece, at = self._piece_of(unit)
-        return piece.read.path(int(piece.read.starts[at]))
+        return piece.read.path(int(piece.read.edges[at]))
 
     def touch(self, unit: int) -> bool:
         """Return True if a unit starts where the one before ends, so that they may be in one passage."""
@@ -577,7 +533,7 @@ class UnitTable:
         while unit < end:
             piece, first = self._piece_of(unit)
             last = min(first + end - unit, len(piece.read))
-            parts.append(piece.read.text[int(piece.read.starts[first]) : int(piece.read.ends[last - 1])])
+            parts.append(piece.read.text[int(piece.read.edges[first]) : int(piece.read.edges[last])])
             unit += last - first
         text = "".join(parts).rstrip()
         return text, Span(int(self.starts[start]), int(self.starts[start]) + len(text))
@@ -592,7 +548,7 @@ def _joined(arrays: Sequence[Ints]) -> Ints:
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
 
 
-def runs_of_chunks(chunks: Sequence[Chunk], source: str = "") -> list[list[Excerpt]]:
+def runs_of_chunks(chunks: Sequence[Chunk], read: Callable[[Excerpt], Reading], source: str = "") -> list[Run]:
     """Return the text of chunks of one document, as far as they have it, in runs; text that several have is there once.
 
     Chunks that contradict each other where they overlap, as those of two versions of a text, are in runs of their own.
@@ -603,21 +559,16 @@ def runs_of_chunks(chunks: Sequence[Chunk], source: str = "") -> list[list[Excer
     """
     pieces = [(*span, text, chunk) for chunk in chunks for span, text in zip(chunk.spans, chunk.passages, strict=True)]
     pieces.sort(key=lambda piece: (piece[0], -piece[1]))
-    runs, first, last, before = list[list[Excerpt]](), 0, -_MAX_GAP - 1, ""  # the span and the text of the last piece
+    runs, first, last, before = list[Run](), 0, -_MAX_GAP - 1, ""  # the span and the text of the last piece
     for start, end, text, chunk in pieces:
         overlap = max(last - start, 0)
         agrees = not overlap or before[start - first :][: len(text)] == text[:overlap]
         if agrees and end <= last:
             continue
-        at = start + overlap if agrees else start
-        head = _head_of(chunk) if at == chunk.start else ""
-        written = written_metadata(chunk.metadata)
-        speakers, record = _speakers(written, at > start), _record(written, at > chunk.start)
-        excerpt = Excerpt(text[at - start :], source, _title_path(chunk), head, speakers, record, at)
-        if agrees and start - last <= _MAX_GAP:
-            runs[-1].append(excerpt)
-        else:
-            runs.append([excerpt])
+        excerpt = Excerpt.of(chunk, text, Span(start, end), start + overlap if agrees else start, source)
+        if not (agrees and start - last <= _MAX_GAP):
+            runs.append([])
+        runs[-1].append(Piece(read(excerpt), excerpt.offset))
         first, last, before = start, end, text
     return runs
 
@@ -626,33 +577,9 @@ def runs_in_text(whole: Reading, spans: Iterable[Span], around: float) -> list[R
     """Return the runs of a text that spans are in, with so many tokens on either side of each."""
     before = np.concatenate([[0], np.cumsum(whole.tokens)])
     first, last = np.array(list(spans), dtype=np.int64).T
-    first, last = whole.ends.searchsorted(first, "right"), whole.starts.searchsorted(last)
+    first, last = whole.edges[1:].searchsorted(first, "right"), whole.edges[:-1].searchsorted(last)
     steps = np.zeros(len(whole) + 1, dtype=np.int64)
     np.add.at(steps, before.searchsorted(before[first] - around), 1)
     np.add.at(steps, before.searchsorted(before[last] + around, "right") - 1, -1)
     changes = np.flatnonzero(np.diff(np.cumsum(steps) > 0, prepend=False)).reshape(-1, 2)
     return [[Piece(whole.part(a, b), 0)] for a, b in changes.tolist()]
-
-
-def _speakers(written: Mapping[str, Any], is_cut: bool) -> tuple[str, ...]:
-    """Return the speakers in a chunk, by our metadata; if its start is cut off, only one that speaks alone."""
-    speakers = written.get("speakers") or []
-    return tuple(speakers) if isinstance(speakers, list) and (len(speakers) == 1 or not is_cut) else ()
-
-
-def record_of(chunk: Chunk, *, is_cut: bool = False) -> str | None:
-    """Return the path of the record that a chunk begins in, by its metadata, "" if its start is cut off; None if it is
-    no text of records.
-    """
-    return _record(written_metadata(chunk.metadata), is_cut)
-
-
-def _record(written: Mapping[str, Any], is_cut: bool) -> str | None:
-    path = written.get("json_path")
-    return None if not isinstance(path, str) else "" if is_cut else path
-
-
-def _title_path(chunk: Chunk) -> tuple[str, ...]:
-    """Return the headings that the start of a chunk is under, by its metadata."""
-    path = chunk.metadata.get("title_path")
-    return tuple(path.split(" > ")) if isinstance(path, str) and path else ()

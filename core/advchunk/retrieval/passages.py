@@ -2,6 +2,7 @@
 
 import logging
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -161,11 +162,7 @@ def _items(values: Any, kind: type[Any] = str) -> list[Any]:
 
 
 def _numbered(name: str, ranges: Sequence[tuple[int, int]]) -> str:
-    """Return ranges as text.
-
-    >>> _numbered("line", [(3, 3), (7, 9)]), _numbered("page", [(4, 4)]), _numbered("line", [])
-    ('lines 3, 7-9', 'page 4', '')
-    """
+    """Return ranges as text, such as "lines 3, 7-9"; "" for none."""
     plural = "s" if len(ranges) > 1 or any(first < last for first, last in ranges) else ""
     places = ", ".join(f"{first}-{last}" if first < last else str(first) for first, last in ranges)
     return f"{name}{plural} {places}" if places else ""
@@ -178,10 +175,9 @@ def with_lines(passages: Iterable[Passage], find: Callable[[str], str | None]) -
     ----------
     find : returns the text of a document, or None.
     """
-    passages = list(passages)
-    groups = dict[str, list[int]]()
+    passages, groups = list(passages), defaultdict[str, list[int]](list)
     for i, passage in enumerate(passages):
-        groups.setdefault(passage.document, []).append(i)
+        groups[passage.document].append(i)
     for document, members in groups.items():
         places = [(passages[i].spans, [hit.chunk for hit in passages[i].hits]) for i in members]
         for i, lines in zip(members, line_ranges(places, find(document)), strict=True):
@@ -223,8 +219,8 @@ def assemble_passages(
     """
     require(budget >= 1, "budget must be >= 1", budget)
     check_order(order)
-    passages, seen = list[Passage](), set[tuple[str, tuple[Span, ...], str]]()
-    refused = list[Passage]()
+    texts = {} if texts is None else texts
+    passages, refused, seen = list[Passage](), list[Passage](), set[tuple[str, tuple[Span, ...], str]]()
     for hit in hits:
         if len(refused) == _MAX_REFUSED:
             break
@@ -232,7 +228,7 @@ def assemble_passages(
         if key in seen or not hit.chunk.text.strip():
             continue
         seen.add(key)
-        text = (texts or {}).get(hit.document)
+        text = texts.get(hit.document)
         beside = [passage for passage in passages if passage.document == hit.document and _touch(passage, hit, text)]
         merged = _merge([hit, *(old for passage in beside for old in passage.hits)], text, counter)
         candidates = [*(passage for passage in passages if passage not in beside), merged]
@@ -242,7 +238,7 @@ def assemble_passages(
             refused.append(merged)
     if refused and not passages:
         _log.warning("no chunk fits into a budget of %d tokens; the best has %d", budget, refused[0].tokens)
-    return with_lines(sort_passages(passages, order), (texts or {}).get)
+    return with_lines(sort_passages(passages, order), texts.get)
 
 
 def check_hits(hits: Iterable[Hit], name: str) -> list[Hit]:

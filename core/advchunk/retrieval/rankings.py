@@ -129,8 +129,8 @@ def fuse(
     "standardized" adds scores after each ranking's are shifted and scaled to a minimum of 0 and a standard deviation of
     1 among its first ``depth`` chunks; a chunk that a ranking lacks adds 0. Where words match fewer chunks, such as an
     error code, the others count as chunks with a score of 0, so that rare matches lead. "reciprocal" adds 1 / (60 +
-    rank) (Cormack et al. 2009, reciprocal rank fusion, SIGIR). Ranks forget by how much a chunk leads, so "reciprocal"
-    loses several points where one ranking is much better than the other (benchmarks/RETRIEVAL.md).
+    rank) (Cormack et al. 2009, reciprocal rank fusion, SIGIR); it loses several points where one ranking is much better
+    than the other (benchmarks/RETRIEVAL.md).
 
     Raises `ConfigurationError` for no rankings, and for weights that do not match or are negative.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from functools import cache, cached_property
+from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +16,16 @@ from numpy.typing import NDArray
 from advchunk.building.positions import ChunkPositions
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
-from advchunk.records import Chunk, Floats
-from advchunk.retrieval.base import Addition, BaseRetriever, Snapshot
+from advchunk.records import Chunk
+from advchunk.retrieval.base import BaseRetriever
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.hierarchies import ChunkHierarchy
-from advchunk.retrieval.index_file import IndexFile
+from advchunk.retrieval.index_file import IndexedDocument, IndexFile
 from advchunk.retrieval.lexical_index import LexicalIndex
-from advchunk.retrieval.query_language import languages_of
+from advchunk.retrieval.query_language import Languages
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
-from advchunk.retrieval.stored import check_embedder, to_stored
 from advchunk.retrieval.vector_index import VectorIndex
 from advchunk.text.detection import AUTO
 
@@ -91,52 +90,56 @@ class Retriever(BaseRetriever):
         self._groups = dict[str, _Group]()
         self._lexical = LexicalIndex()  # of no text: it numbers the words
         self._lock = Lock()
-        self._latest: Snapshot | None = None
+        self._latest: Collection[Chunk] | None = None
         self.add_many({} if chunks is None else chunks, texts)
 
     def __len__(self) -> int:
-        return sum(len(group.chunks) for group in [*self._groups.values()])
+        return sum(len(group.document.chunks) for group in [*self._groups.values()])
 
     @property
     def documents(self) -> list[str]:
         """The names of the documents, in the order in which they were added."""
         return list(self._groups)
 
-    def _change(self, added: Mapping[str, Addition], removed: Iterable[str], _notes: Mapping[str, Any]) -> None:
+    def _change(self, added: Mapping[str, IndexedDocument], removed: Iterable[str], _notes: Mapping[str, Any]) -> None:
         with self._lock:
-            before = next((group.rows[:1] for group in self._groups.values() if group.rows), [])
+            before = next((group.document.rows[:1] for group in self._groups.values() if group.document.rows), [])
             VectorIndex(
-                [*before, *(row for addition in added.values() for row in addition.rows)]
+                [*before, *(row for document in added.values() for row in document.rows)]
             )  # raises unless all fit
-            is_dense = self._search.mode == "dense"
-            words = {
-                name: [] if is_dense else self._lexical.encode([chunk.embed_text for chunk in addition.chunks])
-                for name, addition in added.items()
-            }
+            has_words = self._search.mode != "dense"
+            groups = dict[str, _Group]()
+            for name, document in added.items():
+                texts = [chunk.embed_text for chunk in document.chunks]
+                words = self._lexical.encode(texts) if has_words else []
+                groups[name] = _Group(document, words, Languages(texts, self._language))
             for name in [*removed, *added]:
                 self._groups.pop(name, None)
-            for name, (chunks, rows, text) in added.items():
-                self._groups[name] = _Group(chunks, rows, words[name], text, self._language)
+            self._groups |= groups
             self._latest = None
 
     @contextmanager
-    def _snapshot(self) -> Iterator[Snapshot]:
+    def _snapshot(self) -> Iterator[Collection[Chunk]]:
         with self._lock:
             now = self._latest = self._latest or self._look()
         yield now
 
-    def _look(self) -> Snapshot:
-        groups = self._groups
-        chunks = [chunk for group in groups.values() for chunk in group.chunks]
-        names = [name for name, group in groups.items() for _ in group.chunks]
-        positions, hierarchy = ChunkPositions.of(chunks, names), ChunkHierarchy.of_chunks(chunks, names)
-        texts = {name: group.text for name, group in groups.items() if group.text is not None}
-        collection = Collection(chunks, chunks, names, positions, texts=texts, hierarchy=hierarchy)
-        words = self._lexical.holding(own for group in groups.values() for own in group.words)
-        own = [*groups.values()]
-        languages = cache(lambda: sorted({code for group in own for code in group.languages}))
-        rows = [row for group in own for row in group.rows]
-        return Snapshot(collection.with_words(words, languages), VectorIndex(rows))
+    def _look(self) -> Collection[Chunk]:
+        groups = [*self._groups.items()]
+        chunks = [chunk for _, group in groups for chunk in group.document.chunks]
+        names = [name for name, group in groups for _ in group.document.chunks]
+        return Collection(
+            chunks,
+            chunks,
+            names,
+            ChunkPositions.of(chunks, names),
+            texts={name: group.document.text for name, group in groups if group.document.text is not None},
+            vectors=VectorIndex([row for _, group in groups for row in group.document.rows]),
+            hierarchy=ChunkHierarchy.of_chunks(chunks, names),
+        ).with_words(
+            self._lexical.holding(words for _, group in groups for words in group.words),
+            cache(lambda: sorted({code for _, group in groups for code in group.languages()})),
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_lock": None, "_latest": None}
@@ -152,17 +155,13 @@ class Retriever(BaseRetriever):
 
         Raises `ConfigurationError`, and leaves the file, for metadata that JSON would change, such as tuples.
         """
-        groups, search = list(self._groups.items()), self._search
-        documents = [
-            to_stored(name, Addition(group.chunks, group.rows, group.text), search.mode, self._language)
-            for name, group in groups
-        ]
+        documents = {name: group.document for name, group in self._groups.items()}
         settings = {
-            **asdict(search),
+            **asdict(self._search),
             "language": self._language,
             "depth": self._depth,
             "embedder": self._model_name,
-            "is_flat": all(chunk.parent is None for document in documents for chunk in document.chunks),
+            "is_flat": all(chunk.parent is None for document in documents.values() for chunk in document.chunks),
         }
         IndexFile(Path(path)).replace(settings, documents)
 
@@ -180,31 +179,19 @@ class Retriever(BaseRetriever):
         Raises `ConfigurationError` if there is none, if it is damaged, or if ``embedder`` has another name than the one
         that made the vectors.
         """
-        index = IndexFile(Path(path))
-        with index.reading() as file:
-            settings, documents = index.settings(file), list(index.documents(file))
+        with IndexFile(Path(path)).reading() as index:
+            settings, documents = index.settings, index.documents()
         made_by = settings.pop("embedder")
         settings.pop("is_flat", None)
         retriever = cls(embedder=embedder, tokenizer=tokenizer, cutter=cutter, **settings)
-        check_embedder(made_by, retriever._model_name)
-        added = {name: Addition(list(chunks), list(rows), text) for name, chunks, rows, text, _ in documents}
-        retriever._change(added, [], {})
+        retriever._check_embedder(made_by)
+        retriever._change(documents, [], {})
         return retriever
 
 
-@dataclass(frozen=True)
-class _Group:
-    """The chunks of a document, the rows of each, none in a search by words alone, and the words, none in one by
-    vectors alone.
-    """
+class _Group(NamedTuple):
+    """A document, the words of its chunks, none in a search by vectors alone, and the languages of these."""
 
-    chunks: list[Chunk]
-    rows: list[Floats]
+    document: IndexedDocument
     words: list[NDArray[np.int32]]
-    text: str | None
-    language: str
-
-    @cached_property
-    def languages(self) -> list[str]:
-        """The codes of the languages of the chunks."""
-        return languages_of([chunk.embed_text for chunk in self.chunks], self.language)
+    languages: Languages

@@ -40,9 +40,7 @@ class Search:
         the leaves, and divides those that do not fit into a budget into their leaves. Without levels, all are the same.
     answer : of "both", the length of the expected answers: "short" for one in a sentence or two, "long" for one that
         takes a whole section, such as what a meeting said about a topic. "long" gives sections more weight, and lets in
-        their leaves that were not found themselves. With the built-in embedder, in 1,000 tokens, "short" gains .2 to
-        1.7 points of recall over "local" on five sets; "long" gains another 1.5 on meetings, and loses 3.8 on papers,
-        with answers of a sentence (benchmarks/STRUCTURE.md).
+        their leaves that were not found themselves (benchmarks/STRUCTURE.md has what this gains, and loses).
     section_weight : of "both", the weight of the sections, where leaves have 1, >= 0; None is .6, and 1.5 for "long".
     merge : a section takes the place of the leaves in it that were found if they have more than this share of its text
         (`levels.merge_upward`), between 0 and 1; None never merges.

@@ -8,14 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import compress
-from math import isfinite
 from pathlib import Path
 from threading import Lock
-from typing import Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from advchunk.errors import ConfigurationError, first_line, is_integer, require
+from advchunk.errors import ConfigurationError, first_line, is_integer, is_number, require
 from advchunk.models.atomic import open_atomic
 from advchunk.retrieval.lexical_index import most_texts, rarity, saturation
 from advchunk.text.search_terms import query_terms, term_counts
@@ -50,10 +49,10 @@ class SparseWords:
     (``rarity="store"``, such as Qdrant's ``Modifier.IDF``). Use one of them: both would square it.
 
     Texts that are stored later without `add` are found; only the rarities are those of before. ``mean`` never changes
-    by itself, since vectors by different means are not comparable; benchmarks/RETRIEVAL.md says what a wrong one costs.
+    by itself, since vectors by different means are not comparable.
 
-    The index of a term is a hash, the same in every process and version of Python. Of n different terms,
-    about n² / (2 · ``dimensions``) pairs share an index, such as 233 of a million terms, and count as one term.
+    The index of a term is a hash, the same in every process. Of n different terms, about n² / (2 · ``dimensions``)
+    pairs share an index, such as 233 of a million terms, and count as one term.
 
     Parameters
     ----------
@@ -73,8 +72,7 @@ class SparseWords:
     """
 
     def __init__(self, mean: float, *, rarity: WordRarity = "texts", dimensions: int = 2**31) -> None:
-        is_mean = isinstance(mean, (int, float)) and not isinstance(mean, bool) and isfinite(mean) and mean > 0
-        require(is_mean, "mean must be a number of terms > 0", mean)
+        require(is_number(mean) and mean > 0, "mean must be a number of terms > 0", mean)
         require(rarity in get_args(WordRarity), f"rarity must be one of {get_args(WordRarity)}", rarity)
         is_size = is_integer(dimensions, 1) and dimensions <= _MOST_DIMENSIONS
         require(is_size, "dimensions must be a whole number from 1 to 2^32", dimensions)
@@ -136,11 +134,10 @@ class SparseWords:
 
     def save(self, path: str | Path) -> None:
         """Write the parameters and frequencies to a file of JSON, which replaces an old one when it is complete."""
-        names = ("mean", "rarity", "dimensions")
-        parameters = {name: getattr(self, name) for name in names}
+        stored: dict[str, Any] = {"format": _FORMAT}
+        stored["parameters"] = {name: getattr(self, name) for name in ("mean", "rarity", "dimensions")}
         with _CHANGES:
-            frequencies = [list(self._frequencies.keys()), list(self._frequencies.values())]
-            stored = {"format": _FORMAT, "parameters": parameters, "texts": self._texts, "frequencies": frequencies}
+            stored |= {"texts": self._texts, "frequencies": [[*self._frequencies], [*self._frequencies.values()]]}
         with open_atomic(path, encoding="utf-8") as file:
             json.dump(stored, file)
 
@@ -153,7 +150,7 @@ class SparseWords:
             words = cls(**stored["parameters"])
             words._texts = stored["texts"]
             words._frequencies = Counter(dict(zip(*stored["frequencies"], strict=True)))
-            _check_counts(words._frequencies, words._texts, words.dimensions)
+            _check_counts(words)
         except (ValueError, KeyError, TypeError) as error:
             msg = f"{path} does not have sparse words saved by advchunk, or it is damaged: {first_line(error)}"
             raise ConfigurationError(msg) from error
@@ -194,10 +191,11 @@ def _hash(term: str) -> int:
     return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
-def _check_counts(frequencies: Counter[int], texts: int, dimensions: int) -> None:
+def _check_counts(words: SparseWords) -> None:
     """Raise `ConfigurationError` unless the indices, and the number of texts with each, are in their ranges."""
+    texts, dimensions = words._texts, words.dimensions
     require(is_integer(texts, 0), "texts must be a whole number >= 0", texts)
-    wrong = [index for index in frequencies if not is_integer(index, 0) or index >= dimensions]
+    wrong = [index for index in words._frequencies if not is_integer(index, 0) or index >= dimensions]
     require(not wrong, f"indices must be whole numbers below {dimensions}", wrong[:1])
-    wrong = [number for number in frequencies.values() if not is_integer(number, 1) or number > texts]
+    wrong = [number for number in words._frequencies.values() if not is_integer(number, 1) or number > texts]
     require(not wrong, f"terms must be in 1 to {texts} texts", wrong[:1])

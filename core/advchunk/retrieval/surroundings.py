@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -46,15 +46,6 @@ class Neighborhood:
     def pairs(self) -> list[tuple[Hit, Any]]:
         """The chunks beside hits, each with its item."""
         return list(zip(self.beside, self.items or [None] * len(self.beside), strict=True))
-
-    def joined(self, other: Neighborhood) -> Neighborhood:
-        """Return both together; of two texts of a document, the first counts."""
-        return Neighborhood.of([*self.pairs, *other.pairs], {**other.texts, **self.texts})
-
-    @classmethod
-    def of(cls, pairs: Sequence[tuple[Hit, Any]], texts: Mapping[str, str]) -> Neighborhood:
-        """Return the chunks of pairs, and texts."""
-        return cls([hit for hit, _ in pairs], texts, [item for _, item in pairs])
 
 
 class Surroundings(Protocol):
@@ -99,23 +90,35 @@ class CheckedSurroundings:
         ConfigurationError : a source returned something else.
         """
         hits = list(hits)
-        named, around = [hit for hit in hits if hit.document], Neighborhood()
+        named, pairs, texts = [hit for hit in hits if hit.document], list[tuple[Hit, Any]](), dict[str, str]()
         if hits and not named and self.sources and all(isinstance(source, TextSource) for source, _ in self.sources):
             reason = "%s cannot be asked for: none of %d hits has the name of a document in its metadata"
             self.warnings.warn(f"nameless {self.name}", reason, self.name, len(hits))
         has_answer = False
         for source, may_fail in self.sources:
-            if unread := [hit for hit in named if hit.document not in around.texts]:
+            if unread := [hit for hit in named if hit.document not in texts]:
                 answer = self._ask(source, unread, reach, may_fail=may_fail)
                 has_answer |= answer is not None
-                around = around.joined(answer or Neighborhood())
-        return self._fitting(named, around) if has_answer else around
+                answer = answer or Neighborhood()
+                pairs += answer.pairs
+                texts = {**answer.texts, **texts}
+        if has_answer:
+            self._warn_of_missing(named, {*texts, *(hit.document for hit, _ in pairs)})
+        pairs = self._others(named, pairs)
+        return Neighborhood([hit for hit, _ in pairs], texts, [item for _, item in pairs])
 
     def _ask(self, source: Surroundings, hits: Sequence[Hit], reach: float, *, may_fail: bool) -> Neighborhood | None:
-        """Return the checked answer of a source; None if it failed."""
+        """Return the answer of a source, without chunks that have no place; None if it failed."""
         name = _name_of(source)
         try:
-            return _checked(source.read(hits, reach), name)
+            around = source.read(hits, reach)
+            require(isinstance(around, Neighborhood), f"{name} must return a Neighborhood", around)
+            wrong: list[Any] = [text for text in around.texts.values() if not isinstance(text, str)]
+            require(not wrong, "texts must be strings or documents", *wrong[:1] or [None])
+            wrong = [hit for hit in around.beside if not _is_sound(hit)]
+            require(not wrong, f"{name} must return hits that have a text, and metadata by name", *wrong[:1] or [None])
+            pairs = [pair for pair in around.pairs if _is_placed(pair[0].chunk)]
+            return Neighborhood([hit for hit, _ in pairs], around.texts, [item for _, item in pairs])
         except ConfigurationError:
             raise
         except Exception as error:
@@ -125,25 +128,19 @@ class CheckedSurroundings:
             self.warnings.warn(f"failed {name}", "answers are partial: %s", failure)
             return None
 
-    def _fitting(self, hits: Sequence[Hit], around: Neighborhood) -> Neighborhood:
-        """Return an answer without chunks that are hits."""
-        self._warn_of_missing(hits, around)
+    def _others(self, hits: Sequence[Hit], pairs: Sequence[tuple[Hit, Any]]) -> list[tuple[Hit, Any]]:
+        """Return the chunks without the hits, each once: a source may return one for each hit that it is near."""
         ids = {hit.chunk.id: hit.chunk.text for hit in hits if hit.chunk.id}
-        stale = [hit.chunk.id for hit in around.beside if ids.get(hit.chunk.id, hit.chunk.text) != hit.chunk.text]
+        stale = [hit.chunk.id for hit, _ in pairs if ids.get(hit.chunk.id, hit.chunk.text) != hit.chunk.text]
         if stale:
             reason = "%d of %d hits have another text in %s, such as %r: the text of the hits counts"
             self.warnings.warn(f"stale {self.name}", reason, len(stale), len(hits), self.name, ids[stale[0]][:60])
         places = set(map(_place, hits))
-        kept = list[tuple[Hit, Any]]()
-        for hit, item in around.pairs:  # a source may return a chunk for each hit that it is near
-            if hit.chunk.id not in ids and _place(hit) not in places:
-                places.add(_place(hit))
-                kept.append((hit, item))
-        return Neighborhood.of(kept, around.texts)
+        others = {_place(pair[0]): pair for pair in reversed(pairs) if pair[0].chunk.id not in ids}
+        return [pair for place, pair in reversed(others.items()) if place not in places]
 
-    def _warn_of_missing(self, hits: Sequence[Hit], around: Neighborhood) -> None:
+    def _warn_of_missing(self, hits: Sequence[Hit], documents: Set[str]) -> None:
         """Log that documents of hits are not in the sources, or that none is in texts by name."""
-        documents = {*around.texts, *(hit.document for hit in around.beside)}
         texts = [source for source, _ in self.sources if isinstance(source, TextSource)]
         are_texts = len(texts) == len(self.sources)
         if are_texts and (documents or all(source.is_optional for source in texts)):
@@ -151,30 +148,19 @@ class CheckedSurroundings:
         missing = [hit.document for hit in hits if hit.document not in documents and (hit.chunk.spans or are_texts)]
         if missing:
             reason = "%s has nothing of %d of %d hits, such as one of %r: they are used as they are"
-            values = (self.name, len(missing), len(hits), missing[0])
-            self.warnings.warn(f"missing {self.name}", reason, *values)
+            self.warnings.warn(f"missing {self.name}", reason, self.name, len(missing), len(hits), missing[0])
 
 
 def _name_of(source: Any) -> str:
     return str(getattr(source, "name", None) or f"the source {type(source).__name__}")
 
 
-def _checked(around: Neighborhood, name: str) -> Neighborhood:
-    """Return the answer of the source of a name without chunks that have no place."""
-    require(isinstance(around, Neighborhood), f"{name} must return a Neighborhood", around)
-    wrong: list[Any] = [text for text in around.texts.values() if not isinstance(text, str)]
-    require(not wrong, "texts must be strings or documents", *wrong[:1] or [None])
-    wrong = [hit for hit in around.beside if not _is_sound(hit)]
-    require(not wrong, f"{name} must return hits that have a text, and metadata by name", *wrong[:1] or [None])
-    return Neighborhood.of([(hit, item) for hit, item in around.pairs if _is_placed(hit.chunk)], around.texts)
-
-
 def _is_sound(hit: Any) -> bool:
     """Return True for a hit whose text, context and metadata are what they must be."""
-    if not isinstance(hit, Hit):
-        return False
-    chunk: Any = hit.chunk
-    return isinstance(chunk.text, str) and isinstance(chunk.context, str) and isinstance(chunk.metadata, Mapping)
+    chunk: Any = hit.chunk if isinstance(hit, Hit) else None
+    return chunk is not None and (
+        isinstance(chunk.text, str) and isinstance(chunk.context, str) and isinstance(chunk.metadata, Mapping)
+    )
 
 
 def _place(hit: Hit) -> tuple[Any, ...]:
@@ -193,8 +179,7 @@ def _unavailable(source: str, documents: Sequence[str], error: Exception) -> Sto
         return error
     others = len(set(documents)) - 1
     names = f"{documents[0]!r}" + (f" and {others} other documents" if others else "")
-    msg = f"{source} failed for hits of {names}: {type(error).__name__}: {first_line(error)}"
-    return StoreUnavailable(msg)
+    return StoreUnavailable(f"{source} failed for hits of {names}: {type(error).__name__}: {first_line(error)}")
 
 
 def as_surroundings(
@@ -232,18 +217,21 @@ def as_surroundings(
         parts = [as_surroundings(part, warnings, naming=naming, partial=partial) for part in own]
         return CheckedSurroundings([pair for part in parts for pair in part.sources], warnings)
     if isinstance(own, Mapping) or (callable(own) and not hasattr(own, "read")):
-        own = TextSource(_lookup(own), naming) if own != {} else None
+        find = own.get if isinstance(own, Mapping) else own
+        own = TextSource(_Each(find), naming) if own != {} else None
     rule = "texts must be a mapping, a function, the path of a folder, Surroundings, or several of these"
     require(own is None or (is_instance(source) and callable(getattr(own, "read", None))), rule, source)
     return CheckedSurroundings([] if own is None else [(own, partial)], warnings)
 
 
-def _lookup(texts: Texts) -> Callable[[list[str]], list[Any]]:
-    return partial(_find, texts.get if isinstance(texts, Mapping) else texts)
+@dataclass(frozen=True, eq=False)
+class _Each:
+    """Finds texts one by one."""
 
+    find: Callable[[str], str | None]
 
-def _find(find: Callable[[str], str | None], names: list[str]) -> list[Any]:
-    return list(map(find, names))
+    def __call__(self, names: list[str]) -> list[Any]:
+        return list(map(self.find, names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,12 +255,9 @@ class TextSource:
         """Return for each document the text under the first of its names that has one, with one call."""
         named = {hit.document: list(self.naming(hit) if self.naming else (hit.document,)) for hit in hits}
         names = list(dict.fromkeys(name for own in named.values() for name in own))
-        contents = {name: text for name, text in zip(names, self.find(names), strict=True) if text is not None}
-        firsts = {
-            document: next((contents[name] for name in own if name in contents), None)
-            for document, own in named.items()
-        }
-        return Neighborhood(texts={document: text for document, text in firsts.items() if text is not None})
+        texts = {name: text for name, text in zip(names, self.find(names), strict=True) if text is not None}
+        contents = {document: [texts[name] for name in own if name in texts] for document, own in named.items()}
+        return Neighborhood(texts={document: own[0] for document, own in contents.items() if own})
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Chunk the rows of Arrow tables, and read tables of chunks."""
 
 import json
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -18,6 +18,7 @@ from advchunk.records import Chunk, Document, Span
 OnRowError: TypeAlias = Literal["row", "raise"]
 
 _ROWS = 1024  # chunks in a batch of the output
+_SAME_NAMES = ("text", "tokens", "index", "context", "level", "vector")  # of columns and of fields of a chunk
 
 
 class _Refused(NamedTuple):
@@ -38,23 +39,10 @@ def chunk_schema() -> Any:
     """
     pa = import_extra("pyarrow", "arrow")
     spans = pa.list_(pa.struct([("start", pa.int64()), ("end", pa.int64())]))
-    return pa.schema(
-        [
-            ("document_id", pa.string()),
-            ("chunk_id", pa.string()),
-            ("parent_id", pa.string()),
-            ("index", pa.int32()),
-            ("level", pa.int16()),
-            ("text", pa.string()),
-            ("context", pa.string()),
-            ("spans", spans),
-            ("source_spans", spans),
-            ("tokens", pa.int32()),
-            ("metadata", pa.string()),
-            ("vector", pa.list_(pa.float32())),
-            ("error", pa.string()),
-        ]
-    )
+    ids = {name: pa.string() for name in ("document_id", "chunk_id", "parent_id")}
+    texts = {"index": pa.int32(), "level": pa.int16(), "text": pa.string(), "context": pa.string()}
+    places = {"spans": spans, "source_spans": spans, "tokens": pa.int32(), "metadata": pa.string()}
+    return pa.schema({**ids, **texts, **places, "vector": pa.list_(pa.float32()), "error": pa.string()})
 
 
 def chunk_batches(
@@ -124,7 +112,7 @@ def read_chunks(batches: Any) -> Iterator[tuple[str, list[Chunk]]]:
 
     Raises
     ------
-    ConfigurationError : a column is missing, or chunks of a document are missing or elsewhere.
+    ConfigurationError : a column is missing, chunks of a document are missing or elsewhere, or a value is damaged.
 
     >>> import pyarrow as pa
     >>> from advchunk import RecursiveChunker
@@ -140,7 +128,12 @@ def read_chunks(batches: Any) -> Iterator[tuple[str, list[Chunk]]]:
         places = {row["chunk_id"]: place for place, row in enumerate(own)}
         is_whole = [row["index"] for row in own] == list(range(len(own)))
         require(is_whole, "the chunks of a document must be together in one file, in their order", document)
-        yield document, [_chunk_of(row, places) for row in own]
+        try:
+            chunks = [_chunk_of(row, places) for row in own]
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            msg = f"the chunks of document {document!r} must be as they were written: {first_line(error)}"
+            raise ConfigurationError(msg) from error
+        yield document, chunks
 
 
 def _rows_of(batch: Any) -> Iterator[dict[str, Any]]:
@@ -148,27 +141,25 @@ def _rows_of(batch: Any) -> Iterator[dict[str, Any]]:
     missing = [name for name in names if name not in batch.schema.names]
     require(not missing, "a table must have the columns of chunk_schema()", missing)
     names.remove("vector")
-    for row, vector in zip(batch.select(names).to_pylist(), batch.column("vector"), strict=True):
-        yield {**row, "vector": vector.values.to_numpy() if vector.is_valid else None}  # not as a list of numbers
+    columns = (map(_cell, batch.column(name)) for name in names)
+    for *values, vector in zip(*columns, batch.column("vector"), strict=True):
+        array = vector.values.to_numpy() if vector.is_valid else None  # not a list of numbers
+        yield {**dict(zip(names, values, strict=True)), "vector": array}
 
 
 def _chunk_of(row: Mapping[str, Any], places: Mapping[str, int]) -> Chunk:
     """Return the chunk of a row of `_row`, with the place of its parent."""
-    spans, source_spans = (
-        tuple(Span(span["start"], span["end"]) for span in row[name]) for name in ("spans", "source_spans")
-    )
+    for value in row.values():
+        if isinstance(value, Exception):  # of `_cell`
+            raise value
+    require(isinstance(row["text"], str) and row["chunk_id"], "a chunk must have a text and an id", row["chunk_id"])
     return Chunk(
-        row["text"],
-        spans,
-        row["tokens"],
-        row["index"],
-        row["chunk_id"],
-        row["context"],
-        row["level"],
-        None if row["parent_id"] is None else places[row["parent_id"]],
-        json.loads(row["metadata"]),
-        source_spans,
-        row["vector"],
+        spans=tuple(Span(**span) for span in row["spans"]),
+        source_spans=tuple(Span(**span) for span in row["source_spans"]),
+        id=row["chunk_id"],
+        parent=None if row["parent_id"] is None else places[row["parent_id"]],
+        metadata=json.loads(row["metadata"]),
+        **{name: row[name] for name in _SAME_NAMES},
     )
 
 
@@ -185,7 +176,8 @@ def _read_documents(
         for name, whole in ((id, True), (text, False)):
             kind = batch.schema.field(name).type
             require(_is_text(kind, whole=whole), f"column {name!r} must be text", kind)
-        for key, content, *values in zip(*(_cells(batch.column(name)) for name in (id, text, *others)), strict=True):
+        columns = (map(_cell, batch.column(name)) for name in (id, text, *others))
+        for key, content, *values in zip(*columns, strict=True):
             source = str(key) if isinstance(key, int) and not isinstance(key, bool) else key
             if not isinstance(source, str) or not source:
                 rule = f"{id!r} must be a string that is not empty, or a whole number, got {source!r}"
@@ -210,11 +202,15 @@ def _document(source: str, content: Any, column: str, values: Mapping[str, Any])
 def _batches_of(batches: Any) -> Iterator[Any]:
     """Yield record batches, or those of a table."""
     pa = import_extra("pyarrow", "arrow")
-    if isinstance(batches, pa.Table):
-        batches = batches.to_batches()
-    for batch in [batches] if isinstance(batches, pa.RecordBatch) else batches:
-        require(isinstance(batch, pa.RecordBatch | pa.Table), "batches must be of pyarrow", type(batch).__name__)
-        yield batch
+    batches = [batches] if isinstance(batches, pa.RecordBatch | pa.Table) else batches
+    require(isinstance(batches, Iterable), "batches must be of pyarrow", type(batches).__name__)
+    try:
+        for batch in batches:
+            require(isinstance(batch, pa.RecordBatch | pa.Table), "batches must be of pyarrow", type(batch).__name__)
+            yield from batch.to_batches() if isinstance(batch, pa.Table) else [batch]
+    except (pa.ArrowException, OSError) as error:  # of a file
+        msg = f"batches must be of a file that is not damaged: {first_line(error)}"
+        raise ConfigurationError(msg) from error
 
 
 def _plain(value: Any) -> str:
@@ -226,16 +222,8 @@ def _plain(value: Any) -> str:
     raise TypeError(msg)
 
 
-def _cells(column: Any) -> list[Any]:
-    """Return the values of a column; an exception for one that Python has no value for."""
-    try:
-        values: list[Any] = column.to_pylist()
-    except (ValueError, OverflowError):
-        values = [_cell(cell) for cell in column]
-    return values
-
-
 def _cell(cell: Any) -> Any:
+    """Return the value of a cell; an exception if Python has no value for it."""
     try:
         return cell.as_py()
     except (ValueError, OverflowError) as error:
@@ -245,18 +233,14 @@ def _cell(cell: Any) -> Any:
 def _is_text(kind: Any, *, whole: bool) -> bool:
     """Return True for types of text, and for those of whole numbers if they are allowed."""
     types = import_extra("pyarrow", "arrow").types
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    tests = [types.is_string, types.is_large_string, types.is_string_view, types.is_null]
-    return any(test(kind) for test in [*tests, *([types.is_integer] if whole else [])])
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return str(kind) in ("string", "large_string", "string_view", "null") or (whole and types.is_integer(kind))
 
 
 def repeated_ids(ids: Iterable[Any]) -> frozenset[str]:
     """Return the ids that occur more than once."""
-    seen, repeated = set[str](), set[str]()
-    for name in map(str, (name for name in ids if name is not None and name != "")):
-        (repeated if name in seen else seen).add(name)
-    return frozenset(repeated)
+    counts = Counter(str(name) for name in ids if name is not None and name != "")
+    return frozenset(name for name, count in counts.items() if count > 1)
 
 
 def _chunk_rows(
@@ -276,7 +260,7 @@ def _chunk_rows(
     def refused() -> Iterator[dict[str, Any]]:
         while pending and isinstance(item := pending[0], _Refused):
             pending.popleft()
-            yield _error_row(item.id, item.reason)
+            yield {"document_id": item.id, "error": item.reason}
 
     def collect(failure: Failure) -> None:
         errors[failure.index] = failure.error
@@ -286,14 +270,10 @@ def _chunk_rows(
         yield from refused()
         document = pending.popleft()
         if error := errors.pop(index, None):
-            yield _error_row(document.id, f"{type(error).__name__}: {first_line(error)}")
+            yield {"document_id": document.id, "error": f"{type(error).__name__}: {first_line(error)}"}
         else:
             yield from (_row(document.id, chunk, chunks) for chunk in chunks)
     yield from refused()
-
-
-def _error_row(document_id: str | None, reason: str) -> dict[str, Any]:
-    return {"document_id": document_id, "error": reason}
 
 
 def _row(document_id: str | None, chunk: Chunk, chunks: Sequence[Chunk]) -> dict[str, Any]:
@@ -301,17 +281,8 @@ def _row(document_id: str | None, chunk: Chunk, chunks: Sequence[Chunk]) -> dict
         "document_id": document_id,
         "chunk_id": chunk.id,
         "parent_id": None if chunk.parent is None else chunks[chunk.parent].id,
-        "index": chunk.index,
-        "level": chunk.level,
-        "text": chunk.text,
-        "context": chunk.context,
-        "spans": _spans(chunk.spans),
-        "source_spans": _spans(chunk.source_spans),
-        "tokens": chunk.tokens,
+        "spans": chunk.spans,
+        "source_spans": chunk.source_spans,
         "metadata": json.dumps(chunk.metadata, sort_keys=True, ensure_ascii=False),
-        "vector": chunk.vector,
+        **{name: getattr(chunk, name) for name in _SAME_NAMES},
     }
-
-
-def _spans(spans: Iterable[Span]) -> list[dict[str, int]]:
-    return [{"start": start, "end": end} for start, end in spans]

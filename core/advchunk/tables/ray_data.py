@@ -52,11 +52,14 @@ def chunk_dataset(
     ray = import_extra("ray", "ray")
     require(batch_size >= 1, "batch_size must be >= 1", batch_size)
     create(method, **params)  # an invalid parameter is an error here and not on every worker
-    options = {"id": id, "text": text, "metadata": metadata}
+    options: dict[str, Any] = {"id": id, "text": text, "metadata": metadata}
+    if check_ids:
+        ids = dataset.select_columns([id]).iter_batches(batch_format="pyarrow", batch_size=None)
+        options["repeated"] = repeated_ids(name for batch in ids for name in batch.column(id).to_pylist())
     cpus = int(ray.cluster_resources().get("CPU", 1))
     return dataset.map_batches(
         _Worker,
-        fn_constructor_args=(method, params, options | {"repeated": _repeated(dataset, id) if check_ids else ()}),
+        fn_constructor_args=(method, params, options),
         batch_format="pyarrow",
         batch_size=batch_size,
         concurrency=concurrency or (1, cpus),
@@ -64,11 +67,6 @@ def chunk_dataset(
         num_gpus=num_gpus,
         max_task_retries=_RETRIES,
     )
-
-
-def _repeated(dataset: Any, column: str) -> frozenset[str]:
-    batches = dataset.select_columns([column]).iter_batches(batch_format="pyarrow", batch_size=None)
-    return repeated_ids(name for batch in batches for name in batch.column(column).to_pylist())
 
 
 class _Worker:

@@ -75,7 +75,7 @@ def _parts_of(word: str) -> list[str]:
 def _runs_of(word: str) -> Iterator[str]:
     """Yield the parts of a word, divided where a script without spaces begins or ends."""
     for run in _patterns()[2].split(word):
-        size = 2 if _is_han(run) else 3 if _is_complex(run) else 0
+        size = _size_of(run)
         if size and len(run) > size:
             yield from (run[i : i + size] for i in range(len(run) - size + 1))
         elif run:
@@ -98,12 +98,9 @@ def _patterns() -> tuple[Any, Any, Any]:
     )
 
 
-def _is_han(run: str) -> bool:
-    return re.match(f"[{HAN}{KANA}]", run) is not None
-
-
-def _is_complex(run: str) -> bool:
-    return re.match(f"[{COMPLEX}]", run) is not None
+def _size_of(run: str) -> int:
+    """Return the characters of a word in a script without spaces; 0 in others."""
+    return 2 if re.match(f"[{HAN}{KANA}]", run) else 3 if re.match(f"[{COMPLEX}]", run) else 0
 
 
 @lru_cache(_REMEMBERED)
@@ -159,7 +156,7 @@ def _runs(word: str) -> list[str]:
 
 def _letters(run: str) -> dict[str, None]:
     """Return the single characters of a pair of Chinese letters, or the pairs of three of Southeast Asia."""
-    size = 1 if _is_han(run) else 2
+    size = _size_of(run) - 1
     parts = dict.fromkeys(run[i : i + size] for i in range(len(run) - size + 1)) if len(run) > size else {}
     return {part: None for part in parts if not re.match(f"[{KANA}]", part)}
 
@@ -226,7 +223,7 @@ class SearchVocabulary:
     def __init__(self) -> None:
         self._numbers, self._lock = _WordNumbers(self._learn), Lock()
         self._having = defaultdict[str, list[int]](list)  # the words that have a term
-        self._stems, self._counted = list[str](), list[bool]()  # of each word
+        self._stems, self._counted = list[str](), bytearray()  # of each word
 
     def __len__(self) -> int:
         return len(self._stems)
@@ -262,7 +259,7 @@ class SearchVocabulary:
     @property
     def counted(self) -> NDArray[np.bool_]:
         """True for each word that counts in the length of a text."""
-        return np.array(self._counted, dtype=bool)
+        return np.frombuffer(bytes(self._counted), dtype=bool)
 
     def words_with(self, terms: Iterable[str], size: int) -> csr_array:
         """Return a matrix with 1 where one of the first ``size`` words has one of t terms: (size, t)."""

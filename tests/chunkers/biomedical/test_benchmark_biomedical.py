@@ -54,11 +54,6 @@ def test_output_has_every_figure(data, monkeypatch):
         assert float(row["@10"]) > 0
 
 
-def test_missed_sections_are_counted():
-    sections = [[("AIM", "To see."), ("RESULTS", "Seen."), ("NOTHING KNOWN", "So."), ("METHODS", "We looked.")]]
-    assert script.section_recall(sections, "\n") == script.section_recall(sections, " ") == 0.75
-
-
 def test_whole_claims_and_parentheses_are_counted():
     document = abstracts.read("It rained. Weight fell by 4 kg (p = 0.03). Controls gained (a lot). So it is.")
     text = document.text

@@ -100,18 +100,6 @@ def test_claims_of_an_answer_are_those_with_a_statistic_in_it():
     ]
 
 
-def test_a_claim_counts_only_if_one_chunk_contains_it():
-    def chunk(*spans):
-        return Chunk("", tuple(Span(*span) for span in spans), 1)
-
-    chunks = {"a": [chunk((0, 15)), chunk((15, 40)), chunk((10, 20), (20, 31))], "b": [chunk((0, 99))]}
-    needed = [[("a", Span(11, 30))], [], [("a", Span(0, 5)), ("a", Span(16, 39)), ("a", Span(12, 20))]]
-    ranking = np.array([[0, 1, 3, 2]] * 3)
-    assert claims_at_k(needed, chunks, ranking, 3).tolist() == pytest.approx([0, np.nan, 2 / 3], nan_ok=True)
-    assert claims_at_k(needed, chunks, ranking, 4).tolist() == pytest.approx([1, np.nan, 1], nan_ok=True)
-    assert claims_at_k(needed, chunks, ranking, 1).tolist() == pytest.approx([0, np.nan, 1 / 3], nan_ok=True)
-
-
 @given(st.data())
 def test_recall_of_claims_equals_counting_characters(data):
     lengths = {"a": 30, "b": 20}
@@ -143,9 +131,3 @@ def test_recall_of_claims_equals_counting_characters(data):
         ]
         slow.append(sum(held) / len(held) if held else np.nan)
     assert claims_at_k(claims, chunks, ranking, k).tolist() == pytest.approx(slow, nan_ok=True)
-
-
-@pytest.mark.parametrize("spans", [[(0, 50), (40, 100)], [(50, 100), (0, 50)], [(0, 100), (20, 30)]])
-def test_the_order_of_spans_does_not_matter(spans):
-    chunk = Chunk("", tuple(Span(*span) for span in spans), 10)
-    assert claims_at_k([[("a", Span(30, 70))]], {"a": [chunk]}, np.array([[0]]), 1).tolist() == [1]

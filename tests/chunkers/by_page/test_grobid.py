@@ -1,6 +1,5 @@
 """Papers by section: hard breaks, IMRaD, tables of results, references, short sections."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 
 from advchunk import ConfigurationError, Document, RecursiveChunker
 from advchunk.chunkers.by_page.grobid import GrobidSectionChunker
-from advchunk.models.counters import as_counter
 from advchunk.readers.papers import tei
 from advchunk.records import Block, Span
 
@@ -96,15 +94,6 @@ def test_a_flat_paper_has_its_parts_too():
         ("References", None),
     ]
     assert paths(chunks)[7:9] == ["Results and Discussion > Thirst", "Discussion > Concluding remarks"]
-
-
-def test_chunks_cover_the_derived_text_exactly():
-    text = tei.read(SEALS).text
-    for size in (7, 20, 500):
-        chunks = chunker(max_tokens=size).chunk(SEALS)
-        assert "".join(chunk.text for chunk in chunks) == text
-        assert all(chunk.text == text[slice(*chunk.spans[0])] for chunk in chunks)
-        assert all(chunk.tokens <= size or chunk.metadata.get("oversize") for chunk in chunks)
 
 
 @pytest.mark.parametrize(
@@ -200,12 +189,6 @@ def test_a_table_of_results_is_never_cut():
     assert max(rows) < 30
 
 
-def test_a_whole_table_is_not_repeated():
-    source = paper(("2", "Results", table(30) + prose(30)))
-    chunks = chunker(max_tokens=40, overlap_tokens=10).chunk(source)
-    assert "".join(chunk.text for chunk in chunks).count("| x | x | x |") == 30
-
-
 class Splitting:
     """Makes all texts dissimilar, so that every gap is a boundary."""
 
@@ -273,15 +256,6 @@ def test_small_sections_share_a_chunk_within_their_outermost_section():
     ]
 
 
-def test_a_small_section_joins_the_smaller_neighbor_that_has_room():
-    a, b, c = sizes(40, 10, 20)
-    source = paper(("1", "Methods", a), ("1.1", "Banks", b), ("1.2", "Boats", c))
-    assert firsts(chunker(max_tokens=60, min_tokens=15).chunk(source)) == ["1 Methods", "1.1 Banks"]
-    a, b, c = sizes(20, 10, 40)
-    source = paper(("1", "Methods", a), ("1.1", "Banks", b), ("1.2", "Boats", c))
-    assert firsts(chunker(max_tokens=60, min_tokens=15).chunk(source)) == ["1 Methods", "1.2 Boats"]
-
-
 def test_sections_of_different_parts_are_not_joined():
     a, b, c = sizes(10, 10, 10)
     source = paper(("1", "Experiments", a), ("1.1", "Setup", b), ("1.2", "Results", c))
@@ -304,26 +278,3 @@ def test_a_text_that_is_not_tei_is_an_error(fallback):
     results = chunker(fallback=fallback).chunk_many(["Just prose.", SEALS], on_error="collect")
     assert [len(chunks) > 0 for chunks in results] == [False, True]
     assert [isinstance(failure.error, ConfigurationError) for failure in results.failures] == [True]
-
-
-@pytest.mark.parametrize("bad", [{"references": "maybe"}, {"markup": "wordperfect"}])
-def test_a_bad_parameter_is_an_error(bad):
-    with pytest.raises(ConfigurationError, match=next(iter(bad))):
-        chunker(**bad)
-
-
-def test_a_chunker_keeps_no_state():
-    sectioned = chunker(min_tokens=10)
-    before = [chunk.id for chunk in sectioned.chunk(SEALS)]
-    sectioned.chunk(FLAT)
-    assert [chunk.id for chunk in sectioned.chunk(SEALS)] == before
-    document = tei.read(SEALS)
-    assert [chunk.text for chunk in sectioned.chunk(replace(document, metadata={}))] == [
-        chunk.text for chunk in sectioned.chunk(SEALS)
-    ]
-
-
-def test_tokens_are_counted_on_what_is_embedded():
-    count = as_counter("words")
-    for chunk in chunker(include_context=True, max_tokens=25).chunk(SEALS):
-        assert chunk.tokens == count(chunk.embed_text)

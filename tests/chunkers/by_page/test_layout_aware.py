@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ from advchunk.chunkers.by_page.layout_aware import LayoutAwareChunker
 from advchunk.models.counters import as_counter
 from advchunk.readers.writing import Writer, pipe_table
 from advchunk.records import Place, Segmentation
-from advchunk.text import tables
 from pdfs import Paper
 
 DATA = Path(__file__).parents[2] / "data"
@@ -61,49 +59,25 @@ PAGE = made(
 )
 
 
+REGIONS = ["Results\n\nCats nap. Cats purr.", "Cats eat.", "- fish\n\n- mice", "Courts rule.", "Methods\n\nJudges sit."]
+COLUMNS = ["\n\n".join(REGIONS[:3]), *REGIONS[3:]]
+
+
 @pytest.mark.parametrize(
-    ("stops", "expected"),
+    ("stops", "least", "expected"),
     [
-        (
-            "region",
-            [
-                "Results\n\nCats nap. Cats purr.",
-                "Cats eat.",
-                "- fish\n\n- mice",
-                "Courts rule.",
-                "Methods\n\nJudges sit.",
-            ],
-        ),
-        (
-            "column",
-            [
-                "Results\n\nCats nap. Cats purr.\n\nCats eat.\n\n- fish\n\n- mice",
-                "Courts rule.",
-                "Methods\n\nJudges sit.",
-            ],
-        ),
-        (
-            "section",
-            [
-                "Results\n\nCats nap. Cats purr.\n\nCats eat.\n\n- fish\n\n- mice\n\nCourts rule.",
-                "Methods\n\nJudges sit.",
-            ],
-        ),
+        ("region", 0, REGIONS),
+        ("region", 3, [REGIONS[0], "\n\n".join(REGIONS[1:3]), *REGIONS[3:]]),  # those under it share a chunk
+        ("region", 60, COLUMNS),
+        ("column", 60, COLUMNS),
+        ("section", 60, ["\n\n".join(REGIONS[:4]), REGIONS[4]]),
     ],
 )
-def test_no_chunk_crosses_a_hard_stop(stops, expected):
-    least = 0 if stops == "region" else 60  # regions under it share a chunk
+def test_no_chunk_crosses_a_hard_stop(stops, least, expected):
     assert texts(PAGE, hard_stops=stops, min_tokens=least, overlap_tokens=20) == expected
 
 
-def test_short_regions_share_a_chunk_but_not_across_headings_columns_tables_or_figures():
-    column = [
-        "Results\n\nCats nap. Cats purr.\n\nCats eat.\n\n- fish\n\n- mice",
-        "Courts rule.",
-        "Methods\n\nJudges sit.",
-    ]
-    assert texts(PAGE, min_tokens=60, overlap_tokens=20) == column
-    assert texts(PAGE, min_tokens=3)[:2] == ["Results\n\nCats nap. Cats purr.", "Cats eat.\n\n- fish\n\n- mice"]
+def test_short_regions_do_not_share_a_chunk_across_columns_tables_or_figures():
     beside = made(("paragraph", "Cats.", 1, 50, 100), ("paragraph", "Dogs.", 1, 240, 130))  # their boxes touch
     assert texts(beside, min_tokens=60) == ["Cats.", "Dogs."]
     table = made(
@@ -197,38 +171,6 @@ def test_a_table_that_is_split_repeats_its_head_as_context(context):
     assert all(counter(piece.embed_text) == piece.tokens <= 60 for piece in pieces)
 
 
-def test_a_table_head_over_half_of_a_chunk_is_shortened():
-    table = pipe_table([["very " * 20, "long"], *[["a", "b"]] * 40])
-    first, *pieces = chunked(made(("table", table, 1, 50, 50)), split_tables=True, max_tokens=30)
-    assert first.context == ""
-    assert {piece.context for piece in pieces} == {f"| {' '.join(['very'] * 11)} | long |"}
-    assert all(piece.tokens <= 30 for piece in pieces)
-
-
-def test_the_head_of_a_table_is_above_its_rule():
-    def head(text):
-        head = tables.head(text)
-        return head.text(), text[head.end :]
-
-    assert head("a | b\n:-- | --:\nc | d") == ("| a | b |\n| --- | --- |", "c | d")
-    assert head("> | a |\n> | - |\n> | b |") == ("| a |\n| --- |", "> | b |")
-    assert head("| a |\n| b |\n| --- |\n| c |") == ("| a |\n| b |\n| --- |", "| c |")
-    assert head("|| a \\| b |   c|\n|---|:-------:|---|\n|1|2|3|") == (
-        "|  | a \\| b | c |\n| --- | --- | --- |",
-        "|1|2|3|",
-    )
-    for text in ("| --- |\n| c |", "leaf 7\nstem 8", "a\n---\nb"):
-        assert head(text) == ("", text)
-
-
-def test_padding_does_not_keep_a_head_out_of_the_context():
-    head = "| leaf" + " " * 300 + "| n" + " " * 100 + "|\n|" + "-" * 300 + "|" + "-" * 100 + "|\n"
-    chunks = RecursiveChunker(max_tokens=60, include_context=True).chunk(head + "| tea | 7 |\n" * 60)
-    pieces = [chunk for chunk in chunks if chunk.start >= len(head)]
-    assert pieces
-    assert {piece.context for piece in pieces} == {"| leaf | n |\n| --- | --- |"}
-
-
 # What it is given.
 
 
@@ -263,7 +205,7 @@ def test_chunks_of_doclings_loaders_have_pages():
 
 def test_json_of_another_detector_is_an_error():
     text = (DATA / "doctr_two_pages.json").read_text(encoding="utf-8")
-    with pytest.raises(ConfigurationError, match="a layout of layoutparser must have blocks"):
+    with pytest.raises(ConfigurationError, match="must have blocks"):
         texts(text, detector="layoutparser")
 
 
@@ -322,18 +264,3 @@ def test_a_pdf_is_chunked_column_by_column_with_its_pages(tmp_path):
     assert "Judges" in by_lines.chunk(by_lines.read_file(path))[-1].text
     with pytest.raises(ConfigurationError, match="detector must be"):
         LayoutAwareChunker(detector="doctr").read_file(path)
-
-
-def test_regions_tile_the_text_and_the_model_is_called_once():
-    class Counting:
-        asked = 0
-
-        def embed(self, texts):
-            self.asked += 1
-            return [[1.0, len(text)] for text in texts]
-
-    model = Counting()
-    chunks = LayoutAwareChunker(embedder=model, fallback=None).chunk(PAGE)
-    assert "".join(chunk.text for chunk in chunks) == PAGE.text
-    assert all(a.end == b.start for a, b in pairwise(chunks))
-    assert model.asked == 1

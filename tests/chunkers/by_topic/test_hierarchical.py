@@ -27,7 +27,6 @@ from advchunk.building.sizes import Limits
 from advchunk.models.counters import as_counter
 from advchunk.records import Strength, Units
 from advchunk.retrieval import add_vectors
-from advchunk.text.sentences import sentences
 
 GUIDE = """# Guide
 
@@ -166,21 +165,6 @@ def test_sections_equal_those_of_a_recursion(levels, most):
     assert cuts[:-1].tolist() == section_starts(levels, most)
 
 
-def test_universal_chunks_are_the_parents_of_their_sentences():
-    text = "Cats purr. Cats nap in the sun. Judges sit in court. Courts rule on law."
-    universal = UniversalSemanticChunker(threshold=0.2, min_chunk_size=5)
-    chunks = HierarchicalChunker(levels=[universal, "sentence"], max_tokens=3000).chunk(text)
-    parents, _ = levels_of(chunks)
-    assert [chunk.text for chunk in parents] == [chunk.text for chunk in universal.chunk(text)]
-    assert [[child.text for child in ChunkTree(chunks).children(chunk)] for chunk in parents] == [
-        ["Cats purr. ", "Cats nap in the sun. "], ["Judges sit in court. ", "Courts rule on law."]
-    ]  # fmt: skip
-    assert [chunk.metadata["strategy"] for chunk in parents] == ["universal-semantic"] * 2
-    named = HierarchicalChunker(levels=["universal-semantic", "sentence"], max_tokens=3000).chunk(PLAIN)
-    assert [c.text for c in levels_of(named)[0]] == [c.text for c in UniversalSemanticChunker().chunk(PLAIN)]
-    assert [c.metadata["granularity"] for c in named[:2]] == ["paragraph", "sentence"]
-
-
 @pytest.mark.parametrize("levels", [None, ["universal-semantic", "sentence"], [200, 50], ["document", 100, "sentence"]])
 def test_an_edit_changes_only_the_ids_on_the_path_above_it(levels):
     chunker = HierarchicalChunker(levels=levels, max_tokens=256)
@@ -191,37 +175,11 @@ def test_an_edit_changes_only_the_ids_on_the_path_above_it(levels):
     assert changed == {chunk.index for chunk in ChunkTree(before).path(leaf)}
 
 
-def test_a_longer_text_changes_only_the_section_that_it_is_in():
-    before, after = (
-        HierarchicalChunker(max_tokens=64).chunk(Document(text, "d"))
-        for text in (GUIDE, GUIDE.replace("It is light.", "It is light. It is grassy, too. Some like it cold."))
-    )
-    kept = {chunk.id for chunk in before} & {chunk.id for chunk in after}
-    section = next(chunk for chunk in before if chunk.text.startswith("## Kinds"))
-    changed = [chunk for chunk in before if chunk.id not in kept]
-    assert all(section.start <= chunk.start < chunk.end <= section.end for chunk in changed)
-    assert [chunk.text for chunk in changed if chunk.level == 2] == ["It is light.\n\n"]
-
-
-def test_levels_that_share_sentences_equal_levels_that_split_them_anew():
-    splitters = [None, lambda text: sentences(text).strings()]
-    results = []
-    for splitter in splitters:
-        middle = RecursiveChunker(max_tokens=60, sentence_splitter=splitter)
-        results.append(HierarchicalChunker(levels=["section", middle, "sentence"], max_tokens=256).chunk(PLAIN + GUIDE))
-    assert results[0] == results[1]
-
-
 def test_a_document_over_the_limit_is_whole_and_flagged():
     whole, *rest = HierarchicalChunker(levels=["document", "section"], max_tokens=30).chunk(GUIDE)
     assert (whole.text, whole.metadata["granularity"], whole.metadata["oversize"]) == (GUIDE, "document", True)
     assert all("oversize" not in chunk.metadata and chunk.parent == 0 for chunk in rest)
     assert "oversize" not in HierarchicalChunker(levels=["document", "section"]).chunk(GUIDE)[0].metadata
-
-
-def test_granularities_of_sizes():
-    kinds = [chunk.metadata["granularity"] for chunk in HierarchicalChunker(levels=[2048, 512, 128]).chunk("Tea.")]
-    assert kinds == ["section", "section", "paragraph"]
 
 
 def test_a_small_chunk_joins_a_sibling():

@@ -9,7 +9,6 @@ import pytest
 
 from advchunk import create
 from advchunk.chunkers.by_topic.mst.chunker import MSTSemanticChunker
-from advchunk.records import Document
 
 TOPICS = [
     "cat kitten purr nap fur whisker paw mouse litter claw stray feline",
@@ -53,13 +52,6 @@ def purity(labels: list[int], topics: list[int]) -> float:
     return sum(max(map(some.count, some)) for some in members.values()) / len(topics)
 
 
-@pytest.mark.parametrize("n", [1, 2, 60, 199])
-def test_below_200_pieces_the_default_is_as_published(n):
-    default, published = (MSTSemanticChunker(preset=preset).explain(text(n)) for preset in (None, "published"))
-    assert default.chunks == published.chunks
-    assert {**default.figures, "tree": 0, "labels": 0} == {**published.figures, "tree": 0, "labels": 0}
-
-
 def test_a_long_document_keeps_its_structure():
     _, topics = paragraphs(1000)
     default, published = (MSTSemanticChunker(preset=preset).explain(LONG) for preset in (None, "published"))
@@ -84,18 +76,6 @@ def test_even_components_need_no_cuts_by_size():
     assert {cut.reason for cut in even.cuts} == {"label"}
     assert len(even.chunks) == len(set(even.figures["labels"].tolist()))
     assert purity(even.figures["labels"].tolist(), paragraphs(1000)[1]) > 0.8
-
-
-def test_even_components_leave_room_for_headings_and_context():
-    some = paragraphs(200)[0]
-    markdown = "".join(
-        f"# Part {i}\n\n## A rather long heading for a part\n\n" * (i % 5 == 0) + t for i, t in enumerate(some)
-    )
-    chunker = MSTSemanticChunker(max_tokens=120, preset="even", include_context=True)
-    explanation = chunker.explain(Document(markdown, metadata={"title": "Ten topics that return"}))
-    assert {cut.reason for cut in explanation.cuts} == {"label"}
-    assert max(chunk.tokens for chunk in explanation.chunks) <= 120
-    assert any(chunk.context for chunk in explanation.chunks)
 
 
 @pytest.mark.parametrize("other", [{"lambda_": 0.3}, {"n_segments": 3}])

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import dataclass
 
-import numpy as np
 import pytest
 
 import lm as models
 from advchunk import ConfigurationError, Document, RecursiveChunker
-from advchunk.chunkers.by_topic.perplexity import PerplexityChunker, PerplexityParams, minimum_drops
+from advchunk.chunkers.by_topic.perplexity import PerplexityChunker, PerplexityParams
 from advchunk.models.causal import as_causal
 from advchunk.models.counters import as_counter
 
@@ -37,66 +35,6 @@ def chunked(*numbers, **params):
         [float(number) for number in re.findall(r"[\d.]+(?= here)", chunk.text)]
         for chunk in PerplexityChunker(**params).chunk(sentences(*numbers))
     ]
-
-
-def test_a_valley_ends_its_chunk():
-    assert chunked(3, 2, 1, 2, 3) == [[3, 2, 1], [2, 3]]
-
-
-def test_a_cliff_ends_its_chunk_if_the_next_sentence_is_as_low():
-    assert chunked(3, 1, 1, 2) == [[3, 1], [1, 2]]
-    assert chunked(3, 1, 1, 1, 1) == [[3, 1], [1, 1, 1]]
-    assert chunked(1, 1, 2) == [[1, 1, 2]]
-
-
-def test_first_and_last_are_no_minima():
-    assert chunked(1, 2, 3) == [[1, 2, 3]]
-    assert chunked(3, 2, 1) == [[3, 2, 1]]
-    assert chunked(1, 2) == [[1, 2]]
-
-
-@pytest.mark.parametrize(
-    ("threshold", "expected"),
-    [
-        (0.0, [[9, 8], [8.5, 4], [7, 7, 6.5], [6.5, 9]]),
-        (0.5, [[9, 8], [8.5, 4], [7, 7, 6.5], [6.5, 9]]),
-        (0.75, [[9, 8], [8.5, 4], [7, 7, 6.5, 6.5, 9]]),
-        (4.5, [[9, 8, 8.5, 4], [7, 7, 6.5, 6.5, 9]]),
-        (5.0, [[9, 8, 8.5, 4, 7, 7, 6.5, 6.5, 9]]),
-    ],
-)
-def test_a_threshold_asks_for_a_drop_on_one_side(threshold, expected):
-    """Of a cliff, on the left: the rise from 6.5 to 9 plays no part."""
-    assert chunked(9, 8, 8.5, 4, 7, 7, 6.5, 6.5, 9, threshold=threshold) == expected
-
-
-def test_the_example_of_the_source():
-    """Minima at its sentences 3, 7 and 12 of 15 make four meta-chunks."""
-    numbers = [5, 4, 1, 3, 4, 3, 2, 3, 4, 5, 4, 2, 3, 4, 5]
-    groups = chunked(*numbers)
-    assert [len(chunk) for chunk in groups] == [3, 4, 5, 3]
-    assert [number for chunk in groups for number in chunk] == numbers
-
-
-def test_defaults_are_those_of_the_source():
-    params = PerplexityParams()
-    assert (params.threshold, params.measure, params.evict) == (0, "cross-entropy", 0.3)
-    assert (params.max_tokens, params.combine) == (512, True)
-
-
-def test_meta_chunks_are_joined_while_they_fit():
-    numbers, sentence = (5, 1, 3, 2, 4, 3, 2, 6, 3, 4, 5), as_counter()(sentences(9))
-    metas = [[5, 1], [3, 2], [4, 3, 2], [6, 3], [4, 5]]
-    assert chunked(*numbers) == metas
-    for most, together in ((4, [[0, 1], [2], [3, 4]]), (7, [[0, 1, 2], [3, 4]]), (99, [[0, 1, 2, 3, 4]])):
-        expected = [[number for i in group for number in metas[i]] for group in together]
-        assert chunked(*numbers, combine=True, max_tokens=most * sentence) == expected
-
-
-def test_a_meta_chunk_over_the_budget_is_cut_and_stands_alone():
-    numbers, sentence = (5, 1, 9, 8, 7, 6, 5, 4, 6, 7), as_counter()(sentences(9))
-    groups = chunked(*numbers, combine=True, max_tokens=3 * sentence)
-    assert groups == [[5, 1], [9, 8, 7], [6, 5, 4], [6, 7]]
 
 
 def test_context_counts_when_meta_chunks_are_joined():
@@ -136,23 +74,6 @@ def test_explanation():
     assert [c.metadata.get("cut_score") for c in explanation.chunks] == [2.0, 2.5, None]
 
 
-def test_drops_of_few_units():
-    assert minimum_drops(np.array([1.0, 2.0])).tolist() == [0.0]
-    assert minimum_drops(np.array([2.0, 1.0, 2.0])).tolist() == [0.0, 1.0]
-
-
-def test_the_text_is_never_changed():
-    """The published code drops the spaces between sentences, and what is past the 512th word of one."""
-    text = "One  two.\tThree. " + "word " * 700 + "end. \n\n Last one."
-    chunks = PerplexityChunker(lm=models.Words(), max_tokens=2000).chunk(text)
-    assert "".join(chunk.text for chunk in chunks) == text
-
-
-def test_async_results_are_the_same():
-    chunker = PerplexityChunker(lm=Numbers(), combine=False)
-    assert asyncio.run(chunker.achunk(sentences(3, 1, 2))) == chunker.chunk(sentences(3, 1, 2))
-
-
 def test_a_missing_language_model_is_an_error_with_a_hint():
     with pytest.raises(
         ConfigurationError, match=r"lm= is missing: pass the name .* \(pip install 'advchunk\[transformers\]'\)"
@@ -176,13 +97,7 @@ def test_a_document_that_the_model_cannot_read_falls_back():
 @pytest.mark.parametrize(
     ("params", "rule"),
     [
-        ({"threshold": -1.0}, "threshold must be >= 0, got -1"),
-        ({"threshold_percentile": 101.0}, "threshold_percentile must be in 0..100 or None"),
         ({"threshold_percentile": 9.0, "threshold": 1.0}, "only one of threshold and threshold_percentile"),
-        ({"measure": "bits"}, "measure must be one of 'cross-entropy', 'perplexity'"),
-        ({"evict": 0.0}, "evict must be > 0 and < 1, got 0"),
-        ({"evict": 1.0}, "evict must be > 0 and < 1, got 1"),
-        ({"max_context": 15}, "max_context must be >= 16 or None, got 15"),
     ],
 )
 def test_parameters_have_rules(params, rule):

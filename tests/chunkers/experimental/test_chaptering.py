@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import re
 from itertools import combinations, pairwise
@@ -12,21 +11,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from advchunk import ConfigurationError, Document, RecursiveChunker
-from advchunk.chunkers.by_topic.optimal import OptimalSemanticChunker
+from advchunk import Document, RecursiveChunker
+from advchunk.chunkers.experimental.chaptering import chapters as parsing
 from advchunk.chunkers.experimental.chaptering import chunker as chaptering
-from advchunk.chunkers.experimental.chaptering.chapters import (
-    Chapter,
-    ChapterWindow,
-    Coherence,
-    longest_ascending_run,
-    merge_windows,
-    parse_chapters,
-    snap_to_headings,
-    split_windows,
-)
+from advchunk.chunkers.experimental.chaptering.chapters import Chapter, Coherence, longest_ascending_run, parse_chapters
 from advchunk.chunkers.experimental.chaptering.chunker import LLMChapteringChunker
-from advchunk.errors import BadModelOutput, MissingExtra
+from advchunk.errors import BadModelOutput
 from advchunk.models import signals
 from advchunk.models.chat import Chat, MissingModel, Reply, Usage
 from advchunk.models.counters import as_counter
@@ -72,7 +62,7 @@ def asked(text, **params):
 
 
 def test_the_prompt_has_examples_outline_limit_and_numbered_lines():
-    (prompt,) = asked(GUIDE, max_section_tokens=321)
+    (prompt,) = asked("\n\n" + GUIDE, max_section_tokens=321)
     instructions, _, rest = prompt.rpartition("<outline>")
     shown, _, rest = rest.partition("</outline>")
     assert shown.split("\n")[1:-1] == ["[1] Cats", "[8] Law", "[9] Law > Courts"]
@@ -82,6 +72,12 @@ def test_the_prompt_has_examples_outline_limit_and_numbered_lines():
     assert lines[0] == "<lines>"
     assert lines[1:4] == ["[1] Cats", "[2] The cat naps on the sofa.", "[3] The kitten purrs and naps."]
     assert lines[-2:] == ["[15] The judge and the lawyer agreed.", "</lines>"]
+    (prompt,) = asked("word" * 300 + ". Then more.", max_tokens=2000)
+    assert re.search(r"(?m)^\[1\] (word.*)$", prompt)[1] == ("word" * 300)[:599] + "…"
+    mean = as_counter()(TEXT) / 12
+    for name, tokens, lines in (("max_tokens", 77, int(77 / mean)), ("max_section_tokens", 1, 1)):
+        (prompt,) = asked(TEXT, **{name: tokens})
+        assert f"at most {tokens} tokens, which is about {lines} lines." in prompt
 
 
 def test_the_examples_follow_the_instructions():
@@ -93,26 +89,6 @@ def test_the_examples_follow_the_instructions():
         assert [f"## {heading.unit + 1} {heading.title}" for heading in chapters] == answer.split("\n")
         assert chapters[0].unit + 1 == numbers[0]
         assert longest_ascending_run(chapters, numbers[0] - 1, numbers[-1]) == chapters
-
-
-def test_sections_are_as_long_as_chunks_by_default():
-    (prompt,) = asked(TEXT, max_tokens=77)
-    mean = as_counter()(TEXT) / 12
-    assert f"at most 77 tokens, which is about {int(77 / mean)} lines." in prompt
-    (prompt,) = asked(TEXT, max_section_tokens=1)
-    assert "at most 1 tokens, which is about 1 lines." in prompt
-
-
-def test_a_long_line_is_truncated():
-    (prompt,) = asked("word" * 300 + ". Then more.", max_tokens=2000)
-    line = re.search(r"(?m)^\[1\] word.*$", prompt)[0]
-    assert len(line) == len("[1] ") + 600
-    assert line.endswith("…")
-
-
-def test_a_title_behind_white_space_is_in_the_outline():
-    (prompt,) = asked("\n\n# Cats\n\n" + CATS)
-    assert "<outline>\n[1] Cats\n</outline>" in prompt
 
 
 def test_an_outline_leaves_out_the_deepest_headings_first():
@@ -277,7 +253,7 @@ units = st.lists(st.integers(0, 30), unique=True, max_size=8).map(sorted)
 
 @given(units, units, st.integers(0, 4))
 def test_each_heading_draws_the_nearest_boundary(proposed, titles, reach):
-    moved = snap_to_headings([Chapter(unit, "") for unit in proposed], titles, reach)
+    moved = parsing.snap_to_headings([Chapter(unit, "") for unit in proposed], titles, reach)
     places = [heading.unit for heading in moved]
     assert all(a < b for a, b in pairwise(places))
 
@@ -327,20 +303,6 @@ def test_the_chapter_is_that_of_the_text_that_is_not_repeated():
     assert chapters(joined) == ["Cats"]
 
 
-@pytest.mark.parametrize("text", ["\x00\n\n\x01\n\n\x02", "\u200b\n\n\u200b", "\ufeff\n\n\ufffd"])
-def test_a_text_without_tokens_is_asked_about_too(text):
-    llm = Scripted("## 1 A")
-    (chunk,) = LLMChapteringChunker(llm=llm, fallback=None).chunk(text)
-    assert chunk.text == text
-    assert len(llm.asked) == 1
-
-
-def test_a_document_of_one_sentence_asks_nothing():
-    llm = Scripted("## 1 A")
-    assert len(LLMChapteringChunker(llm=llm).chunk("One sentence.")) == 1
-    assert llm.asked == []
-
-
 # Windows.
 
 
@@ -348,7 +310,7 @@ def test_a_document_of_one_sentence_asks_nothing():
 @example([1, 1, 1, 1, 1, 1, 1, 5], 8, 0.5)
 def test_windows_fit_overlap_and_advance(sizes, room, share):
     sizes, overlap = np.array(sizes), int(share * room)
-    windows = split_windows(sizes, room, overlap)
+    windows = parsing.split_windows(sizes, room, overlap)
     assert windows[0][0] == 0
     assert windows[-1][1] == len(sizes)
     for start, end in windows:
@@ -365,12 +327,14 @@ def test_windows_fit_overlap_and_advance(sizes, room, share):
 
 @given(st.lists(st.integers(1, 20), min_size=5, max_size=40), st.integers(20, 80), st.data())
 def test_windows_merge_at_the_middle_of_their_overlap(sizes, room, data):
-    n, places = len(sizes), split_windows(np.array(sizes), room, room // 3)
+    n, places = len(sizes), parsing.split_windows(np.array(sizes), room, room // 3)
     proposed = [
         sorted(data.draw(st.sets(st.integers(start, end - 1), max_size=6))) for start, end in places
     ]  # fmt: skip
-    windows = [ChapterWindow(start, end, ()) for start, end in places]
-    merged = merge_windows(windows, [[Chapter(unit, str(i)) for unit in units] for i, units in enumerate(proposed)], n)
+    windows = [parsing.ChapterWindow(start, end, ()) for start, end in places]
+    merged = parsing.merge_windows(
+        windows, [[Chapter(unit, str(i)) for unit in units] for i, units in enumerate(proposed)], n
+    )
     expected = []
     for unit in range(n):
         margins = {
@@ -438,36 +402,6 @@ def test_a_window_without_headings_fails_its_document():
 
 
 # Failures.
-
-
-@pytest.mark.parametrize("answer", ["I cannot help with that.", "## Title", "## 99 Far\n## 0 Near", '{"a": 1}'])
-def test_an_answer_without_a_heading_is_logged_and_falls_back(answer, caplog):
-    def moody(prompt):
-        return answer if "dog" in prompt else Editor()(prompt)
-
-    documents = [Document(TEXT, "good"), Document(TEXT.replace("cat", "dog"), "bad"), Document(TEXT, "fine")]
-    chunker = LLMChapteringChunker(llm=moody)
-    with caplog.at_level(logging.WARNING, "advchunk"):
-        good, bad, fine = chunker.chunk_many(documents)
-    assert [chunk.text for chunk in good] == [chunk.text for chunk in fine] == [CATS, COURTS]
-    expected = OptimalSemanticChunker(max_tokens=512, min_tokens=64).chunk(documents[1])
-    assert [chunk.spans for chunk in bad] == [chunk.spans for chunk in expected]
-    assert {chunk.metadata["fallback_from"] for chunk in bad} == {"llm-chaptering"}
-    assert not any("fallback_from" in chunk.metadata for chunk in good)
-    (record,) = caplog.records
-    assert "('bad'): llm-chaptering failed (BadModelOutput: a chat model must answer with headings" in record.message
-    assert f"got {answer[:80]!r}), trying optimal-semantic" in record.message
-
-
-def test_a_window_is_asked_for_again_with_another_seed():
-    llm = Scripted("Hm.", "## 1 Cats\n## 7 Courts")
-    chunks = LLMChapteringChunker(llm=llm, fallback=None, cache={}).chunk(TEXT)
-    assert [chunk.text for chunk in chunks] == [CATS, COURTS]
-    assert len(llm.asked) == 2
-    llm = Scripted("Hm.")
-    with pytest.raises(BadModelOutput, match=r"got 'Hm\.'"):
-        LLMChapteringChunker(llm=llm, fallback=None, attempts=3).chunk(TEXT)
-    assert len(llm.asked) == 3
 
 
 @pytest.mark.parametrize("bad", ["", "  \n", "I cannot.", "## 9 A\n## 7 B\n## 5 C\n## 3 D"])
@@ -538,39 +472,6 @@ def test_no_answer_is_used_in_part_without_a_word(numbers, support, max_tokens):
 def test_a_missing_model_is_an_error_with_a_hint():
     with pytest.raises(MissingModel, match=r"llm= is missing: pass .*pip install 'advchunk\[llm\]'"):
         LLMChapteringChunker().chunk(TEXT)
-
-
-def test_a_missing_client_is_an_error(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "openai", None)
-    with pytest.raises(MissingExtra, match=r"openai is not installed: pip install 'advchunk\[llm\]'"):
-        LLMChapteringChunker(llm="http://localhost:8000/v1").chunk(TEXT)
-
-
-@pytest.mark.parametrize("llm", ["gpt-4", "sk-planted-0123456789", 7, object()])
-def test_an_invalid_model_is_refused_without_showing_it(llm):
-    with pytest.raises(ConfigurationError, match=r"base_url must be|an llm must be") as caught:
-        LLMChapteringChunker(llm=llm)
-    assert "planted" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"max_section_tokens": 0}, {"window_tokens": 255}, {"window_overlap": 0.6}, {"window_overlap": -0.1}, {"attempts": 0},
-        {"support": 101.0}, {"support": -1.0}, {"support_width": 0}, {"heading_reach": -1}, {"temperature": -0.1},
-        {"seed": -1},
-    ],
-)  # fmt: skip
-def test_bad_parameters_are_refused(bad):
-    with pytest.raises(ConfigurationError, match=f"{next(iter(bad))} must"):
-        LLMChapteringChunker(**bad)
-
-
-def test_an_endpoint_is_one_model_for_all_calls():
-    first, second = (LLMChapteringChunker(llm="http://localhost:8000/v1") for _ in range(2))
-    assert first.chat is second.chat
-    assert first.chat.model == "Qwen/Qwen2.5-7B-Instruct"
-    assert first.chat is not LLMChapteringChunker(llm="http://localhost:8000/v1", llm_model="m").chat
 
 
 # The cache.

@@ -2,7 +2,6 @@
 
 import re
 import sys
-from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -27,7 +26,6 @@ FINDERS = {
     "leiden": (GraphPartitionChunker, {"method": "leiden"}),
     "neighbors": (GraphPartitionChunker, {"preset": "neighbors", "neighbors": 2, "resolution": 0.1}),
 }
-BOTH = {"hac": SemanticClusterChunker, "louvain": GraphPartitionChunker}
 
 
 def embed_rows(rows, seed=0, noise=0.05, dimensions=16):
@@ -54,11 +52,6 @@ def finder(request):
     return lambda **more: chunker(**{"fallback": None, **params, **more})
 
 
-@pytest.fixture(params=BOTH)
-def either(request):
-    return BOTH[request.param]
-
-
 # Boundary accuracy.
 
 
@@ -79,16 +72,6 @@ def test_one_topic_is_one_segment():
         GraphPartitionChunker(embedder=embed),
     ):
         assert chunker.segmentation(made.units).cuts.tolist() == [0, 20]
-
-
-def test_hdbscan_makes_one_topic_noise_and_one_segment():
-    made, embed = planted([0], [20])
-    segmentation = SemanticClusterChunker(embedder=embed, method="hdbscan").segmentation(made.units)
-    assert (segmentation.figures["clusters"], segmentation.figures["noise"], segmentation.cuts.tolist()) == (
-        0,
-        20,
-        [0, 20],
-    )
 
 
 # From clusters to chunks.
@@ -115,39 +98,13 @@ def test_or_together_if_chunks_need_not_be_passages(chunker):
     assert first.start == 0
 
 
-@pytest.mark.parametrize(
-    "limit", [{"max_tokens": 30}, {"max_tokens_per_segment": 30}, {"max_tokens": 30, "max_tokens_per_segment": 90}]
-)
-@pytest.mark.parametrize("contiguous", [True, False])
-def test_no_chunk_exceeds_the_lower_of_both_limits(limit, contiguous):
-    made, embed = planted([0, 1, 0], [14, 15, 16])
-    chunker = SemanticClusterChunker(embedder=embed, tokenizer="words", contiguous=contiguous, n_clusters=2, **limit)
-    chunks = chunker.chunk(made.units.text)
-    assert max(chunk.tokens for chunk in chunks) == 30
-    assert sum(chunk.tokens for chunk in chunks) == 45 * 5
-
-
-def test_token_limits_are_kept_within_a_community():
-    made, embed = planted([0, 1], [14, 15])
-    chunks = GraphPartitionChunker(embedder=embed, tokenizer="words", max_tokens=20).chunk(made.units.text)
-    assert max(chunk.tokens for chunk in chunks) == 20
-    assert all(not chunk.start < made.units.edges[14] < chunk.end for chunk in chunks)
-
-
 def test_the_number_of_clusters_follows_from_the_tokens_of_a_segment():
     made, embed = planted([0, 1, 2, 3], [10, 10, 10, 10])
     for tokens, number in ((200, 1), (199, 2), (100, 2), (67, 3), (50, 4)):
         for connectivity in ("none", "chain"):
-            chunker = SemanticClusterChunker(
-                embedder=embed, tokenizer="words", max_tokens_per_segment=tokens, connectivity=connectivity
-            )
+            params = {"max_tokens_per_segment": tokens, "connectivity": connectivity}
+            chunker = SemanticClusterChunker(embedder=embed, tokenizer="words", **params)
             assert chunker.segmentation(made.units).figures["clusters"] == number
-
-
-def test_the_fallback_and_contexts_keep_to_the_tokens_of_a_segment():
-    chunker = SemanticClusterChunker(max_tokens_per_segment=30)
-    assert chunker.max_tokens == 30
-    assert chunker.fallback_chunker().max_tokens == 30
 
 
 def test_runs_of_fewer_than_min_cluster_size_join_the_more_similar_neighbor():
@@ -157,15 +114,8 @@ def test_runs_of_fewer_than_min_cluster_size_join_the_more_similar_neighbor():
     made = join_sentences(sentences, [0, 12])
     options = {"embedder": embed, "n_clusters": 2}
     assert SemanticClusterChunker(**options).segmentation(made.units).cuts.tolist() == [0, 6, 12]
-    assert SemanticClusterChunker(**options, min_cluster_size=1).segmentation(made.units).cuts.tolist() == [
-        0,
-        2,
-        3,
-        6,
-        8,
-        9,
-        12,
-    ]
+    single = SemanticClusterChunker(**options, min_cluster_size=1).segmentation(made.units).cuts.tolist()
+    assert single == [0, 2, 3, 6, 8, 9, 12]
     options = {"embedder": embed}
     assert GraphPartitionChunker(**options, min_run=2).segmentation(made.units).cuts.tolist() == [0, 6, 12]
     assert len(GraphPartitionChunker(**options).segmentation(made.units).cuts) == 7
@@ -258,14 +208,6 @@ def test_nearest_neighbors_need_no_threshold_that_suits_the_embedder():
         assert min(scores.precision, scores.recall) >= 2 / 3
 
 
-def test_thousands_of_sentences(either):
-    topics = np.arange(60) % 13
-    made, embed = planted(topics, [25] * 60)
-    params = {"n_clusters": 13} if either is SemanticClusterChunker else {}
-    segmentation = either(embedder=embed, **params).segmentation(made.units)
-    assert segmentation.cuts.tolist() == made.cuts.tolist()
-
-
 # What can be wrong with the input.
 
 
@@ -294,58 +236,22 @@ def test_a_row_of_zeros_is_unlike_all_by_cosine(linkage):
     assert chunker.segmentation(made.units).cuts.tolist() == [0, 2, 3, 4]
 
 
-@pytest.mark.parametrize("alike", [True, False])
-def test_two_sentences(finder, alike):
-    rows = np.eye(3)[[0, 0 if alike else 1]]
-    made = join_sentences(["Aa. ", "Bb. "], [0, 2])
-    chunker = finder(embedder=lambda _: rows)
-    assert chunker.segmentation(made.units).cuts.tolist() == [0, 2]  # too few for a cluster, or without an edge
-
-
-def test_one_sentence_and_empty_text(finder):
-    assert [chunk.text for chunk in finder().chunk("Only this.")] == ["Only this."]
-    assert finder().chunk(" \n") == []
-
-
-def test_the_same_every_time(finder):
-    made, embed = planted([0, 1, 2, 0, 3], [9, 12, 8, 10, 11], noise=0.6)
-    first, other = (finder(embedder=embed).segmentation(made.units) for _ in range(2))
-    assert first.cuts.tolist() == other.cuts.tolist()
-    assert first.figures["labels"].tolist() == other.figures["labels"].tolist()
-
-
 # Configuration.
-
-
-def test_defaults_match_the_specification():
-    defaults = {field.name: field.default for field in fields(SemanticClusterChunker)}
-    asked = {"method": "hac", "linkage": "ward", "min_cluster_size": 3, "max_tokens_per_segment": 800}
-    assert {name: defaults[name] for name in asked} == asked
-    defaults = {field.name: field.default for field in fields(GraphPartitionChunker)}
-    asked = {"method": "louvain", "resolution": 1.0}
-    assert {name: defaults[name] for name in asked} == asked
-    assert defaults["threshold"] == 0.6  # not 0.7, because cosines of the built-in embedder are lower
 
 
 @pytest.mark.parametrize(
     ("chunker", "params", "rule"),
     [
-        (SemanticClusterChunker, {"method": "kmeans"}, "method must be one of 'hac', 'hdbscan', got 'kmeans'"),
-        (SemanticClusterChunker, {"linkage": "single"}, "linkage must be one of 'ward', 'average', 'complete'"),
-        (SemanticClusterChunker, {"min_cluster_size": 0}, "min_cluster_size must be >= 1, got 0"),
         (
             SemanticClusterChunker,
             {"min_cluster_size": 1, "method": "hdbscan"},
             "min_cluster_size must be >= 2 with method='hdbscan', got 1",
         ),
-        (SemanticClusterChunker, {"max_tokens_per_segment": 0}, "max_tokens_per_segment must be >= 1, got 0"),
         (
             SemanticClusterChunker,
             {"max_tokens_per_segment": 9, "min_tokens": 10},
             "min_tokens must be in 0..max_tokens",
         ),
-        (SemanticClusterChunker, {"n_clusters": 0}, "n_clusters must be >= 1 or None, got 0"),
-        (SemanticClusterChunker, {"distance_threshold": -0.1}, "distance_threshold must be >= 0 or None, got -0.1"),
         (SemanticClusterChunker, {"n_clusters": 2, "distance_threshold": 1.0}, "only one of n_clusters and"),
         (SemanticClusterChunker, {"n_clusters": 2, "method": "hdbscan"}, "n_clusters can be given with method='hac'"),
         (
@@ -354,13 +260,6 @@ def test_defaults_match_the_specification():
             "linkage must be 'ward' with connectivity",
         ),
         (SemanticClusterChunker, {"connectivity": "chain", "method": "hdbscan"}, "connectivity can be given with"),
-        (GraphPartitionChunker, {"method": "kmeans"}, "method must be one of 'louvain', 'leiden', got 'kmeans'"),
-        (GraphPartitionChunker, {"threshold": -0.1}, "threshold must be in 0..1, got -0.1"),
-        (GraphPartitionChunker, {"threshold": 1.1}, "threshold must be in 0..1, got 1.1"),
-        (GraphPartitionChunker, {"neighbors": 0}, "neighbors must be >= 1 or None, got 0"),
-        (GraphPartitionChunker, {"resolution": 0.0}, "resolution must be in 1e-06..1000000.0, got 0.0"),
-        (GraphPartitionChunker, {"seed": -1}, "seed must be in 0..4294967295, got -1"),
-        (GraphPartitionChunker, {"min_run": 0}, "min_run must be >= 1, got 0"),
     ],
 )
 def test_a_bad_parameter_states_rule_and_value(chunker, params, rule):
@@ -396,14 +295,6 @@ def test_too_many_edges_are_left_to_the_fallback(monkeypatch, caplog):
     assert len(GraphPartitionChunker(embedder=embed, fallback=None, neighbors=2).chunk(made.units.text)) == 2
 
 
-def test_the_number_of_clusters_follows_from_segments_and_not_from_chunks():
-    text = "".join(f"Cats nap and purr on sofa {i}. " for i in range(12))
-    few = SemanticClusterChunker(max_tokens=20, max_tokens_per_segment=1000).explain(text)
-    many = SemanticClusterChunker(max_tokens=20, max_tokens_per_segment=20, min_cluster_size=1).explain(text)
-    assert few.figures["clusters"] == 1
-    assert many.figures["clusters"] > 1
-
-
 REPEATED = """Road rain stock. Rain cat oven. Court sun snow. Sun bread king. Road court sun. Tax bread ship.
 Court king sail. Tree rain ship. Law tax snow. Bread cat queen. Snow court sail. Oven dog sail. Tax king ice. Stock rain tree.
 Cat bread ship. Tax ship sun. Rain cat queen. Oven snow law. Tree king rain. Sail tree ship. Oven leaf stock. Cat snow leaf.
@@ -418,14 +309,3 @@ def test_louvain_terminates_on_equal_weights():
 def test_neighbors_are_held_to_as_many_pairs_as_a_threshold():
     with pytest.raises(ConfigurationError, match="neighbors must leave at most 1,000,000 pairs of 2,000 sentences"):
         graphs.neighbor_edges(np.eye(2000, 3), 1500)
-
-
-def test_a_number_of_clusters_goes_before_the_threshold_of_a_preset():
-    assert SemanticClusterChunker(preset="chain", n_clusters=3).distance_threshold is None
-    assert SemanticClusterChunker(preset="chain").distance_threshold == 1.75
-
-
-@pytest.mark.parametrize("n", [2**31, 2**62])
-def test_more_clusters_than_sentences_are_as_many_as_there_are(n):
-    explanation = SemanticClusterChunker(n_clusters=n, min_cluster_size=1).explain("Cats nap. Courts rule. Ships sail.")
-    assert explanation.figures["clusters"] == 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import pickle
 import subprocess
 import sys
@@ -10,7 +9,6 @@ import sys
 import numpy as np
 import pytest
 
-from advchunk import RecursiveChunker
 from advchunk.chunkers.experimental import topics
 from advchunk.chunkers.experimental.lda import LDATopicChunker
 from advchunk.chunkers.experimental.topics import TopicModel, Topics, train
@@ -46,52 +44,7 @@ def divergence(shares, prior, units, **options):
 # The parameters that the specification asks for.
 
 
-def test_defaults_match_the_specification():
-    chunker = LDATopicChunker()
-    assert (chunker.num_topics, chunker.block_size, chunker.divergence_threshold) == (50, 10, 0.3)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("num_topics", 1),
-        ("num_topics", 10_001),
-        ("block_size", 0),
-        ("samples", 0),
-        ("samples", 101),
-        ("iterations", 3),
-        ("tolerance", 0.0),
-        ("seed", -1),
-        ("seed", 2**32),
-        ("divergence_threshold", -0.1),
-        ("divergence_threshold", 1.1),
-        ("n_segments", 0),
-        ("rule", "minima"),
-        ("measure", "euclidean"),
-        ("preset", "deep"),
-    ],
-)
-def test_parameters_out_of_range_raise(name, value):
-    with pytest.raises(ConfigurationError, match=name):
-        LDATopicChunker(**{name: value})
-
-
-def test_presets_change_default_values_only():
-    deep = LDATopicChunker(preset="depth", block_size=7)
-    assert (deep.rule, deep.block_size, deep.samples) == ("depth", 7, 10)
-    tiling = LDATopicChunker(preset="topictiling")
-    assert (tiling.rule, tiling.measure, tiling.block_size) == ("depth", "cosine", 2)
-
-
 # The topic model of a document.
-
-
-def test_planted_topics_are_found():
-    made = [synthetic(seed, segments=8, sentences=(8, 15), overlap=0.2) for seed in range(4)]
-    cuts_found = [LDATopicChunker(preset="depth").segmentation(text.units).cuts for text in made]
-    scores = [boundary_scores(text.cuts, cut, tolerance=1) for text, cut in zip(made, cuts_found, strict=True)]
-    assert np.mean([score.precision for score in scores]) > 0.9
-    assert np.mean([score.recall for score in scores]) > 0.9
 
 
 def test_without_topics_to_tell_apart_recall_is_low():
@@ -112,16 +65,6 @@ def test_a_document_has_num_topics_topics():
         LDATopicChunker(num_topics=7).chunk(CATS + COURTS)
         LDATopicChunker(samples=3).chunk(CATS + COURTS)
     assert seen == [(7, 10), (50, 10), (50, 10), (50, 10)]
-
-
-def test_samples_are_averaged():
-    made = synthetic(1, segments=3).units
-    first, two, both = (
-        LDATopicChunker(**options).segmentation(made).gaps
-        for options in ({"seed": 0}, {"seed": 1}, {"seed": 0, "samples": 2})
-    )
-    assert first.tolist() != two.tolist()
-    assert both == pytest.approx((first + two) / 2, abs=1e-8)
 
 
 # Divergence, threshold, peaks: one word a topic, so that words are topics.
@@ -169,15 +112,6 @@ def test_of_a_run_above_the_threshold_its_maxima_are_boundaries():
     assert chosen(gaps, divergence_threshold=0.2) == [2, 4, 7, 10]
 
 
-def test_minima_are_not_boundaries():
-    assert chosen([0.9, 0.5, 0.9]) == [0, 2]
-
-
-def test_a_boundary_exceeds_the_threshold():
-    assert chosen([0.0, 0.3, 0.0]) == []
-    assert chosen([0.0, 0.300001, 0.0]) == [1]
-
-
 def test_depth_is_relative_to_the_valleys():
     gaps = [0.5, 0.6, 0.5, 0.9, 0.5, 0.55, 0.5]  # depths 0.2, 0.8, 0.1: mean 0.367, deviation 0.309
     assert chosen(gaps, rule="depth") == [3]
@@ -208,15 +142,6 @@ def test_a_uniform_text_is_not_cut(preset, text, sentences):
     assert cuts(text, sentences, preset=preset) == [0, sentences]
 
 
-@pytest.mark.parametrize("preset", [None, "depth", "topictiling"])
-def test_two_units_are_cut_or_not(preset):
-    assert cuts("Cats purr. Courts rule. ", 2, preset=preset) in ([0, 2], [0, 1, 2])
-
-
-def test_words_that_the_model_does_not_know_are_no_words(model):
-    assert cuts("Rain falls. Snow melts. Ice thaws. ", 3, model=model) == [0, 3]
-
-
 # Models that are kept.
 
 
@@ -239,18 +164,6 @@ def test_a_model_survives_its_file(model, tmp_path):
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == expected
 
 
-def test_the_same_seed_gives_the_same_in_another_process():
-    code = (
-        "from advchunk.chunkers.experimental.lda import LDATopicChunker\n"
-        f"print(LDATopicChunker(num_topics=5).explain({CATS + COURTS!r}).segmentation.gaps.tolist())"
-    )
-    here = LDATopicChunker(num_topics=5).explain(CATS + COURTS).segmentation.gaps.tolist()
-    other = LDATopicChunker(num_topics=5, seed=1).explain(CATS + COURTS).segmentation.gaps.tolist()
-    there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert there == f"{here}\n"
-    assert other != here
-
-
 def test_a_chunker_of_other_words_refuses_a_model(model):
     for options in ({"stemmer": "porter"}, {"lowercase": False}, {"stop_words": "none"}, {"language": "de"}):
         with pytest.raises(ConfigurationError, match="words must be normalized as the model's"):
@@ -265,14 +178,6 @@ def test_a_model_is_part_of_the_fingerprint(model):
     assert len(prints) == 3
 
 
-def test_a_corpus_must_have_words():
-    for texts in ([], [""], ["the of and"]):
-        with pytest.raises(ConfigurationError, match="must have words"):
-            TopicModel.fit(texts)
-    with pytest.raises(ConfigurationError, match="texts must be a collection of texts"):
-        TopicModel.fit(CATS)
-
-
 # What fails.
 
 
@@ -283,24 +188,8 @@ def test_topics_that_have_not_converged_are_an_error():
     LDATopicChunker(fallback=None, iterations=8, tolerance=10.0).segmentation(made.units)
 
 
-def test_the_fallback_takes_over_where_topics_do_not_converge(caplog):
-    text = synthetic(0, segments=20, sentences=(10, 10)).units.text
-    with caplog.at_level(logging.WARNING, logger="advchunk"):
-        chunks = LDATopicChunker(iterations=8, tolerance=0.01).chunk(text)
-    assert "".join(chunk.text for chunk in chunks) == text
-    assert {chunk.metadata["fallback_from"] for chunk in chunks} == {"lda-topic"}
-    assert "NotConverged" in caplog.text
-
-
 def test_without_tomotopy_the_extra_is_named(monkeypatch):
     topics.sampler.cache_clear()
     monkeypatch.setitem(sys.modules, "tomotopy", None)
     with pytest.raises(MissingExtra, match=r"advchunk\[lda\]"):
         LDATopicChunker().chunk(CATS)
-
-
-def test_a_time_limit_holds_while_topics_are_found():
-    text = synthetic(0, segments=20, sentences=(10, 10)).units.text
-    # A second of work, for it goes on beside the tests that follow.
-    chunks = LDATopicChunker(timeout=0.1, iterations=2000, fallback=RecursiveChunker()).chunk(text)
-    assert {chunk.metadata["fallback_from"] for chunk in chunks} == {"lda-topic"}

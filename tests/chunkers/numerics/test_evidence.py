@@ -113,36 +113,6 @@ def test_without_coherence_and_weights_it_is_the_independent_evidence(x):
         assert row + constant == pytest.approx(independent, abs=1e-8)
 
 
-def test_squares_of_sums_do_not_depend_on_the_blocks():
-    x = np.random.default_rng(1).standard_normal((150, 4))
-    sums = evidence.weighted_sums(x, np.ones(150, dtype=np.int64))
-    first = np.maximum(np.arange(1, 151) - 70, 0)
-    for end, row in enumerate(costs.by_blocks(sums.squares)(first), start=1):
-        assert row == pytest.approx(
-            [np.square(sums.total[end] - sums.total[i]).sum() for i in range(first[end - 1], end)]
-        )
-
-
-def word_cost(units, start, end):
-    """Utiyama and Isahara's formula, term by term."""
-    inside = [term for unit in units[start:end] for term in unit]
-    types, total = {term for unit in units for term in unit}, sum(map(len, units))
-    return log(max(total, 1)) + sum(log((len(inside) + len(types)) / (inside.count(term) + 1)) for term in inside)
-
-
-@given(some, st.integers(1, 90), st.integers(1, 90))
-def test_the_cost_of_words_is_its_formula(seed, n, reach):
-    rng = np.random.default_rng(seed)
-    units = [rng.integers(0, 8, size).tolist() for size in rng.integers(0, 4, n)]
-    first = np.maximum(np.arange(1, n + 1) - reach, 0)
-    cost = costs.utiyama_isahara(terms_of([[f"{term}" for term in unit] for unit in units]))
-    for end, row in enumerate(cost(first), start=1):
-        some_starts = sorted({int(first[end - 1]), (int(first[end - 1]) + end - 1) // 2, end - 1})
-        expected = [word_cost(units, start, end) for start in some_starts]
-        assert len(row) == end - first[end - 1]
-        assert row[np.array(some_starts) - first[end - 1]] == pytest.approx(expected, abs=1e-9)
-
-
 @given(some, st.integers(1, 200), st.integers(1, 200), st.sampled_from([0.0, 0.5, 3.0]))
 def test_the_cheapest_path_is_that_of_the_search_row_by_row(seed, n, reach, penalty):
     table = np.random.default_rng(seed).normal(size=(n + 1, n + 1)).cumsum(axis=0)
@@ -160,17 +130,6 @@ def test_the_cheapest_path_is_that_of_the_search_row_by_row(seed, n, reach, pena
     expected, _ = cutting.cheapest_cuts(rows, np.ones(n, int), np.full(n, reach), penalty=penalty)
     matrices = ((block, matrix(block)) for block in costs.block_slices(first))
     assert cutting.cheapest_path(n, matrices, penalty).tolist() == expected.tolist()
-
-
-@given(some, st.integers(1, 60), st.sampled_from([0.0, 0.5, 3.0]), st.booleans())
-def test_the_search_without_a_minimum_is_that_with_one_that_all_segments_reach(seed, n, penalty, vary):
-    rng = np.random.default_rng(seed)
-    table, sizes = rng.integers(0, 3, (n + 1, n)).astype(float), rng.integers(1, 9, n)  # many ties
-    budget = rng.integers(5, 30, n) if vary else np.full(n, 20)
-    rows = lambda first: (table[end, first[end - 1] : end] for end in range(1, n + 1))  # noqa: E731
-    cuts, total = cutting.cheapest_cuts(rows, sizes, budget, penalty=penalty)
-    slow, slow_total = cutting.cheapest_cuts(rows, sizes, budget, penalty=penalty, minimum=1)
-    assert (cuts.tolist(), total) == (slow.tolist(), slow_total)
 
 
 def test_the_noise_is_that_of_the_search_row_by_row():
@@ -236,11 +195,6 @@ def test_speakers_who_alternate_do_not_hide_the_topics():
     assert find(x).tolist() == [0, 40, 100, 150]
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 8])
-def test_a_short_text_is_one_segment(n):
-    assert find(planted(n, [n])).tolist() == [0, n]
-
-
 def test_units_that_are_all_alike_are_one_segment():
     assert find(np.ones((30, 4)) / 2).tolist() == [0, 30]
     assert find(np.zeros((30, 4))).tolist() == [0, 30]
@@ -274,3 +228,52 @@ def test_time_grows_with_the_text():
     free = costs.by_blocks(lambda block: np.zeros([part.stop - part.start for part in block]))
 
     check_growth(process, lambda n: planted(0, [50] * (n // 50), 0.3, 16), 2000)
+
+
+def word_cost(units, start, end):
+    """Utiyama and Isahara's formula, term by term."""
+    inside = [term for unit in units[start:end] for term in unit]
+    types, total = {term for unit in units for term in unit}, sum(map(len, units))
+    return log(max(total, 1)) + sum(log((len(inside) + len(types)) / (inside.count(term) + 1)) for term in inside)
+
+
+@given(some, st.integers(1, 90), st.integers(1, 90))
+def test_the_cost_of_words_is_its_formula(seed, n, reach):
+    rng = np.random.default_rng(seed)
+    units = [rng.integers(0, 8, size).tolist() for size in rng.integers(0, 4, n)]
+    first = np.maximum(np.arange(1, n + 1) - reach, 0)
+    cost = costs.utiyama_isahara(terms_of([[f"{term}" for term in unit] for unit in units]))
+    for end, row in enumerate(cost(first), start=1):
+        some_starts = sorted({int(first[end - 1]), (int(first[end - 1]) + end - 1) // 2, end - 1})
+        expected = [word_cost(units, start, end) for start in some_starts]
+        assert len(row) == end - first[end - 1]
+        assert row[np.array(some_starts) - first[end - 1]] == pytest.approx(expected, abs=1e-9)
+
+
+@given(some, st.integers(1, 60), st.sampled_from([0.0, 0.5, 3.0]), st.booleans())
+def test_the_search_without_a_minimum_is_that_with_one_that_all_segments_reach(seed, n, penalty, vary):
+    rng = np.random.default_rng(seed)
+    table, sizes = rng.integers(0, 3, (n + 1, n)).astype(float), rng.integers(1, 9, n)  # many ties
+    budget = rng.integers(5, 30, n) if vary else np.full(n, 20)
+    rows = lambda first: (table[end, first[end - 1] : end] for end in range(1, n + 1))  # noqa: E731
+    cuts, total = cutting.cheapest_cuts(rows, sizes, budget, penalty=penalty)
+    slow, slow_total = cutting.cheapest_cuts(rows, sizes, budget, penalty=penalty, minimum=1)
+    assert (cuts.tolist(), total) == (slow.tolist(), slow_total)
+
+
+def test_time_does_not_grow_with_the_square_of_how_often_units_repeat_a_word():
+    def process(words):
+        list(costs.utiyama_isahara(words).blocks(np.maximum(np.arange(len(words)) - 99, 0)))
+
+    check_growth(process, lambda times: terms_of([["cat"] * times] * 400), 10)
+
+
+def test_time_grows_with_units_without_tokens():
+    def process(n):
+        x, none, budget = np.ones((n, 2)), np.zeros(n, dtype=np.int64), np.full(n, 20)
+        cuts, _ = cutting.cheapest_cuts(costs.evidence(x), none, budget, penalty=1.0)
+        assert np.diff(cuts).max() == 20
+        cuts, _ = cutting.cheapest_cuts(costs.evidence(x), none, budget, segments=3)
+        assert len(cuts) == n // 20 + 1
+
+    check_growth(process, lambda n: n, 1000)

@@ -49,12 +49,6 @@ def test_a_signal_has_scores_cuts_and_threshold():
     assert threshold.get_ydata()[0] == explanation.figures["threshold"]
 
 
-def test_the_threshold_is_on_the_scale_of_the_scores():
-    explanation = explain("universal-semantic", preset="relative")
-    threshold = next(line for line in plots.plot_signal(explanation).lines if line.get_label() == "threshold")
-    assert np.isclose(threshold.get_ydata()[0], np.percentile(explanation.segmentation.gaps, 95))
-
-
 def test_a_signal_can_be_a_figure():
     explanation = explain("semantic-threshold")
     ax = plots.plot_signal(explanation, "distances")
@@ -108,26 +102,6 @@ def test_a_tree_has_an_arc_for_each_edge_as_high_as_its_distance():
     assert sum(gray) == np.count_nonzero(~inside)
     assert all(height > threshold for height, shade in zip(heights, gray, strict=True) if shade)
     assert ax.lines[0].get_ydata()[0] == threshold
-
-
-def test_communities_have_an_arc_for_each_pair():
-    explanation = explain("graph-partition", preset="neighbors")
-    ax = plots.plot_communities(explanation)
-    edges, labels = explanation.figures["edges"], explanation.figures["labels"]
-    arcs, points = ax.collections
-    assert len(arcs.get_segments()) == len(edges.left)
-    assert len(points.get_offsets()) == len(explanation.units)
-    drawn = sorted(tuple(segment[[0, -1], 0]) for segment in arcs.get_segments())
-    middles = (explanation.units.edges[:-1] + explanation.units.edges[1:]) / 2
-    assert np.allclose(drawn, sorted(zip(middles[edges.left], middles[edges.right], strict=True)))
-    inside = np.count_nonzero(labels[edges.left] == labels[edges.right])
-    assert sum(not same_color(color[:3], "0.55") for color in arcs.get_colors()) == inside
-
-
-@pytest.mark.parametrize(("plot", "message"), [("plot_tree", "mst-semantic"), ("plot_communities", "graph-partition")])
-def test_only_some_chunkers_have_graphs(plot, message):
-    with pytest.raises(ConfigurationError, match=f"only {message} has"):
-        getattr(plots, plot)(explain("semantic-threshold"))
 
 
 def test_chunks_are_boxes_by_level():

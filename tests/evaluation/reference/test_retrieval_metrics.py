@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from advchunk import Chunk, Span
 from advchunk.evaluation.data.questions import Question, Reference
-from advchunk.evaluation.metrics.retrieval import at_budget, at_k, find_overlaps, precision_omega, similarities
+from advchunk.evaluation.metrics.retrieval import at_budget, at_k, find_overlaps, precision_omega
 
 GOLDEN = np.load(Path(__file__).parents[2] / "data" / "golden_chroma.npz")
 DOCUMENTS = ("a", "b")
@@ -136,18 +136,6 @@ def test_precision_omega_as_sets_of_characters(corpus):
         opened = set().union(*(text for text in characters(chunks) if set(text) & expected_))
         expected.append(len(opened & expected_) / len(opened | expected_))
     np.testing.assert_array_equal(precision_omega(find_overlaps(chunks, questions)), expected)
-
-
-@given(st.integers(1, 5), st.integers(1, 12), st.integers(1, 14), st.integers(0, 99))
-def test_ranks_like_sorted(queries, chunks, depth, seed):
-    rng = np.random.default_rng(seed)
-    asked, there = rng.integers(-2, 3, (queries, 4)), rng.integers(-2, 3, (chunks, 4))
-
-    def nearness(a, b):
-        return round(float(a @ b) / max(float(np.sqrt((a @ a) * (b @ b))), 1e-9), 6)
-
-    expected = [sorted(range(chunks), key=lambda i: (-nearness(query, there[i]), i))[:depth] for query in asked]
-    assert np.argsort(-similarities(asked, there), kind="stable")[:, :depth].tolist() == expected
 
 
 def published(chunks, references, retrieved, touches):

@@ -4,6 +4,7 @@ import json
 import logging
 import re
 import sys
+import tomllib
 from itertools import pairwise
 from pathlib import Path
 
@@ -29,102 +30,9 @@ from advchunk.readers.code import reader as code
 from advchunk.readers.code.languages import LANGUAGES, detect_language
 from advchunk.text import tiling
 
-PYTHON = '''#!/usr/bin/env python3
-# Tea, and how it is made.
-
-import re
-
-LEAVES = "green"
-
-
-# What boils.
-@final
-class Pot(Base):
-    """A pot."""
-
-    size = 1
-
-    def boil(self, water):
-        """Boil water."""
-
-        def bubble():
-            return "o"
-
-        return bubble() * water
-
-    # Not too slowly.
-    def pour(self):
-        ...
-
-
-if __name__ == "__main__":
-    Pot().boil(3)
-'''
-# Each: the code, and the qualified name of each of its definitions with the start of its block.
-CODE = {
-    "python": (PYTHON, {"Pot": "class Pot", "Pot.boil": "    def boil", "Pot.boil.bubble": "        def", "Pot.pour": "    def pour"}),
-    "javascript": (
-        "'use strict';\n\n/** A pot. */\nexport class Pot extends Base {\n  size = 1;\n  // Boils.\n  boil(water) {\n "
-        "   return 1;\n  }\n}\n\n"
-        "const pour = async (a) => {\n  b();\n}, a = b();\n\nexports.wait = function () {};\n\nmodule.exports = {\n  "
-        "sip: function () {\n  },\n};\n",
-        {"Pot": "export", "Pot.boil": "  boil", "pour": "const", "exports.wait": "exports", "sip": "  sip"},
-    ),
-    "typescript": (
-        "namespace Tea {\n  interface Cup { size: number }\n  @Hot()\n  export abstract class Pot<T> {\n    private "
-        "boil(a: T): void {\n    }\n  }\n}\n"
-        "export type Leaf = 'a';\nenum Kind { A }\n",
-        {"Tea": "namespace", "Tea.Cup": "  interface", "Tea.Pot": "  @Hot", "Tea.Pot.boil": "    private", "Leaf": "export type", "Kind": "enum"},
-    ),
-    "tsx": ("export const Cup = memo(() => {\n  return <b>{1}</b>;\n});\nfunction App() { return "
-            "<Cup/>; }\n", {"Cup": "export", "App": "function"}),
-    "java": (
-        "package tea;\n\n/** A pot. */\npublic class Pot<T> {\n  int size;\n\n  /** Boils. */\n  @Override\n  void "
-        "boil() {\n  }\n\n  enum Kind { A }\n}\n",
-        {"Pot": "public", "Pot.boil": "  @Override", "Pot.Kind": "  enum"},
-    ),
-    "c": (
-        "#include <tea.h>\n\n#ifdef HOT\nstatic int\n*boil(void)\n{\n}\n#endif\n\ntypedef struct { int a; } "
-        "pot;\nstruct cup { int b; };\n",
-        {"boil": "static", "pot": "typedef", "cup": "struct cup"},
-    ),
-    "cpp": (
-        "namespace tea::hot {\ntemplate <class T>\nclass Pot {\n public:\n  Pot() {}\n  int& boil();\n};\n}\n\n// "
-        "Boils.\nint& Pot::boil() { return a; }\n",
-        {"tea.hot": "namespace", "tea.hot.Pot": "template", "tea.hot.Pot.Pot": "  Pot() {}", "Pot.boil": "int& Pot"},
-    ),
-    "csharp": (
-        "using Tea;\nnamespace A.B {\n  /// <summary>A pot.</summary>\n  [Hot]\n  class Pot {\n    int Size { get; "
-        "}\n    void Boil() { }\n  }\n  record Cup(int A);\n}\n",
-        {"A.B": "namespace", "A.B.Pot": "  [Hot]", "A.B.Pot.Boil": "    void", "A.B.Cup": "  record"},
-    ),
-    "go": (
-        "package tea\n\n// Pot boils.\ntype Pot[T any] struct {\n}\n\n// Boil boils.\nfunc (p *Pot[T]) Boil() "
-        "{\n}\nfunc pour() {}\n",
-        {"Pot": "type", "Pot.Boil": "func (p", "pour": "func pour"},
-    ),
-    "rust": (
-        "mod tea {\n    /// A pot.\n    #[derive(Hot)]\n    struct Pot { a: i32 }\n    impl<T> Hot for Pot<T> {\n     "
-        "   fn boil(&self) {}\n    }\n}\ntrait Hot { fn a() {} }\n",
-        {"tea": "mod", "tea.Pot": "    struct", "tea.Pot.boil": "        fn", "Hot": "trait", "Hot.a": "fn a"},
-    ),
-    "ruby": (
-        "require 'tea'\n\nmodule Tea\n  class Pot < Base\n    # Boils.\n    def boil\n      1\n    end\n\n    def "
-        "self.pour = 1\n  end\nend\n",
-        {"Tea": "module", "Tea.Pot": "  class", "Tea.Pot.boil": "    def boil", "Tea.Pot.pour": "    def self"},
-    ),
-    "php": (
-        "<?php\nnamespace Tea;\n\n/** A pot. */\n#[Hot]\nfinal class Pot {\n  use Warm;\n  /** Boils. */\n  public "
-        "function boil() {\n  }\n}\nfunction pour() {}\n",
-        {"Pot": "#[Hot]", "Pot.boil": "  public", "pour": "function pour"},
-    ),
-    "sql": (
-        "-- Teas.\nCREATE TABLE tea.leaf (id int);\nINSERT INTO leaf VALUES (1);\n\nCREATE FUNCTION boil(a int) RETURNS int AS $$\nBEGIN\n RETURN 1;\nEND;\n$$ LANGUAGE plpgsql;\n",
-        {"tea.leaf": "CREATE TABLE", "boil": "CREATE FUNCTION"},
-    ),
-    "bash": ("set -e\n\n# Boils.\nboil() {\n  echo hot\n}\nfunction pour {\n  echo\n}\nboil\n", {"boil": "boil()", "pour": "function"}),
-}  # fmt: skip
-TEXTS = [(name, text) for name, (text, _) in CODE.items()]
+DATA = tomllib.loads(Path(__file__).parents[2].joinpath("data", "code.toml").read_text(encoding="utf-8"))
+CODE = {name: (case["text"], case["definitions"]) for name, case in DATA.items()}
+PYTHON, TEXTS = CODE["python"][0], [(name, text) for name, (text, _) in CODE.items()]
 
 
 def qualified(blocks):
@@ -284,27 +192,9 @@ def check_exact(text, language, max_tokens=30):
 
 
 MUTATIONS = [
-    "\0",
-    "\ufeff",
-    "\r\n",
-    "\r",
-    "\t",
-    "\ud800",
-    "é",
-    "🍵",
-    "\u2028",
-    "\x0c",
-    "{",
-    "}",
-    '"',
-    "'",
-    "(",
-    "/*",
-    "#",
-    "\\",
-    "\n\n",
-    "",
-]
+    "\0", "\ufeff", "\r\n", "\r", "\t", "\ud800", "é", "🍵", "\u2028", "\x0c", "{", "}", '"', "'", "(", "/*", "#",
+    "\\", "\n\n", "",
+]  # fmt: skip
 
 
 @st.composite

@@ -1,6 +1,7 @@
 """Slides of PowerPoint and OpenDocument: groups, numbers, hidden slides, and shapes that are not known."""
 
 from advchunk.readers.office.files import read
+from blocks import blocks_of, part, replaced, texts_of
 from one_text import ODF, OFFICE, P, relations, zipped
 
 DIAGRAM = f'xmlns:dgm="{OFFICE}/drawingml/2006/diagram"'
@@ -15,7 +16,7 @@ def shape(content, place=""):
     return f"<p:sp>{about}<p:txBody>{content}</p:txBody></p:sp>"
 
 
-def deck(*slides):
+def deck(*slides, mode="Internal"):
     names = range(1, len(slides) + 1)
     ids = "".join(f'<p:sldId r:id="s{i}"/>' for i in names)
     layout = shape("<a:lstStyle><a:lvl1pPr><a:buNone/></a:lvl1pPr></a:lstStyle>", '<p:ph type="body" idx="7"/>')
@@ -31,7 +32,7 @@ def deck(*slides):
             **{
                 f"ppt/slides/_rels/{i}.xml.rels": relations(
                     ("l", "slideLayout", "../layout.xml"), ("d", "diagramData", "../data.xml")
-                )
+                ).replace(" Target=", f' TargetMode="{mode}" Target=')
                 for i in names
             },
         }
@@ -40,14 +41,6 @@ def deck(*slides):
 
 def slide(content, more=""):
     return f"<p:sld {P} {DIAGRAM} {more}><p:cSld><p:spTree>{content}</p:spTree></p:cSld></p:sld>"
-
-
-def contents(document):
-    return [(block.kind, block.level, document.text[slice_of(block)]) for block in document.blocks]
-
-
-def slice_of(block):
-    return slice(*block.span)
 
 
 def test_groups_diagrams_and_unknown_shapes_are_read_once_and_the_title_first():
@@ -60,25 +53,25 @@ def test_groups_diagrams_and_unknown_shapes_are_read_once_and_the_title_first():
     title = shape(text("Tea"), '<p:ph type="title"/>')
     footer = shape(text("Draft"), '<p:ph type="ftr"/>')
     document = read(deck(slide(group + diagram + ink + picture + title + footer)))
-    assert contents(document) == [
+    assert blocks_of(document) == [
         ("heading", 1, "Tea"), ("paragraph", 0, "in a group"), ("figure", 0, "Boil\nPour"), ("paragraph", 0, "of a new kind"),
         ("figure", 0, "A cup"),
     ]  # fmt: skip
     assert document.metadata["left_out"] == "footers: 1; pictures: 1"
 
 
+def test_links_have_their_targets_on_request():
+    run = '<a:p><a:r><a:rPr><a:hlinkClick r:id="d"/></a:rPr><a:t>shop</a:t></a:r></a:p>'
+    data = deck(slide(shape(run)), mode="External")
+    assert read(data, links=True).text == "[shop](../data.xml)"
+    assert read(data).text == "shop"
+
+
 def test_items_have_the_numbers_that_are_shown():
     number = '<a:buAutoNum type="alphaLcParenR" startAt="2"/>'
     items = text("a", number) + text("b", number) + text("plain", "<a:buNone/>") + text("c", number)
     body = shape(items + text("d"), '<p:ph idx="1"/>') + shape(text("none"), '<p:ph type="body" idx="7"/>')
-    assert [content for _, _, content in contents(read(deck(slide(body))))] == [
-        "b) a",
-        "c) b",
-        "plain",
-        "b) c",
-        "- d",
-        "none",
-    ]
+    assert texts_of(read(deck(slide(body)))) == ["b) a", "c) b", "plain", "b) c", "- d", "none"]
 
 
 def test_hidden_slides_are_counted_or_read_and_pages_stay():
@@ -87,6 +80,13 @@ def test_hidden_slides_are_counted_or_read_and_pages_stay():
     assert (document.text, document.blocks[0].places[0].page) == ("two", 2)
     assert document.metadata["left_out"] == "hidden slides: 1"
     assert read(data, hidden=True).text == "one\n\ntwo"
+
+
+def test_a_slide_that_is_missing_is_counted():
+    data = deck(slide(shape(text("one"))), slide(shape(text("two"))))
+    name = "ppt/_rels/presentation.xml.rels"
+    document = read(replaced(data, name, part(data, name).replace('Id="s1"', 'Id="x"')))
+    assert (document.text, document.metadata["left_out"]) == ("two", "damaged parts: 1")
 
 
 def test_slides_of_open_document():
@@ -108,7 +108,7 @@ def test_slides_of_open_document():
         f"<office:presentation>{pages}</office:presentation></office:body></office:document-content>"
     )
     document = read(zipped({"mimetype": "application/vnd.oasis.opendocument.presentation", "content.xml": content}))
-    assert contents(document) == [
+    assert blocks_of(document) == [
         ("heading", 1, "Tea"), ("item", 1, "- Green"), ("heading", 2, "Notes"), ("paragraph", 0, "Say hello.")
     ]  # fmt: skip
     assert document.metadata["left_out"] == "hidden slides: 1"

@@ -1,8 +1,11 @@
 """Texts of OpenDocument and RTF, and e-books: what other formats do not test."""
 
 import pytest
+from office_files import ebook
 
+import one_text
 from advchunk.readers.office.files import read
+from blocks import blocks_of, part, replaced, texts_of
 from one_text import ODF, epub, zipped
 
 NAMES = (
@@ -23,10 +26,6 @@ def odt(body, styles="", **parts):
     )
 
 
-def contents(document):
-    return [(block.kind, document.text[slice(*block.span)]) for block in document.blocks]
-
-
 def p(text, style=""):
     return f'<text:p text:style-name="{style}">{text}</text:p>'
 
@@ -45,13 +44,7 @@ NUMBERS = (
 
 def test_lists_go_on_and_begin_again():
     body = items("a", "b", more='xml:id="x"') + p("between") + items("c", more='text:continue-list="x"') + items("d")
-    assert [text for _, text in contents(read(odt(body, NUMBERS)))] == [
-        "(I) a",
-        "(II) b",
-        "between",
-        "(III) c",
-        "(I) d",
-    ]
+    assert texts_of(read(odt(body, NUMBERS))) == ["(I) a", "(II) b", "between", "(III) c", "(I) d"]
 
 
 def test_formulas_boxes_and_pictures_are_at_their_places():
@@ -66,8 +59,8 @@ def test_formulas_boxes_and_pictures_are_at_their_places():
         + p("a<text:s text:c='3'/>b", "Preformatted_20_Text")
     )
     document = read(odt(body, **{"Object 1/content.xml": math}))
-    assert contents(document) == [
-        ("paragraph", "Let a/b be small."), ("paragraph", "In a box"), ("formula", "a/b"), ("figure", "A cup"), ("code", "a   b")
+    assert blocks_of(document) == [
+        ("paragraph", 0, "Let a/b be small."), ("paragraph", 0, "In a box"), ("formula", 0, "a/b"), ("figure", 0, "A cup"), ("code", 0, "a   b")
     ]  # fmt: skip
     assert document.metadata["left_out"] == "pictures: 1"
 
@@ -100,6 +93,39 @@ def test_signs_styles_and_groups_of_rich_text(source, text):
     assert document.blocks[0].level == {"Kinds": 2, "- tea": 2}.get(text, 0)
 
 
+LINKED = {
+    "odt": odt(
+        p('See <text:a xlink:href="https://tea.org/a b">shop</text:a>, <text:a xlink:href="#x">above</text:a>.')
+    ),
+    "rtf": rb'{\rtf1 See {\field{\*\fldinst{HYPERLINK "https://tea.org/a b"}}{\fldrslt{\ul shop}}}, above.\par}',
+    "epub": epub([one_text.Part("paragraph", [("See ", ""), ("shop", "link"), (", above.", "")])]),
+}
+
+
+@pytest.mark.parametrize("kind", LINKED)
+def test_links_have_their_targets_on_request(kind):
+    target = one_text.SITE if kind == "epub" else "<https://tea.org/a b>"
+    assert read(LINKED[kind], links=True).text == f"See [shop]({target}), above."
+    assert read(LINKED[kind]).text == "See shop, above."
+
+
+def test_a_word_has_its_reading_in_parentheses():
+    ruby = "<text:ruby><text:ruby-base>漢字</text:ruby-base><text:ruby-text>かんじ</text:ruby-text></text:ruby>"
+    assert read(odt(p(f"In {ruby}."))).text == "In 漢字 (かんじ)."
+
+
+def test_pages_of_books_say_what_was_left_out_of_them():
+    pages = "<nav><p>Home</p></nav><p>Hot.</p><img src='a.png'/>", "<p>Cold.</p><img src='b.png'/>"
+    assert read(ebook(pages)).metadata["left_out"] == "menus: 1; pictures: 2"
+
+
+def test_pages_of_books_that_are_missing_or_pictures_are_counted():
+    data = replaced(ebook(), "OPS/book.opf", part(ebook(), "OPS/book.opf").replace(
+        "</spine>", '<itemref idref="gone"/><itemref idref="svg"/></spine>').replace(
+        "</manifest>", '<item id="svg" href="a.svg" media-type="image/svg+xml"/></manifest>'))  # fmt: skip
+    assert read(data).metadata["left_out"] == "missing pages: 1; pages in other formats: 1"
+
+
 def test_a_book_whose_package_is_lost_is_refused_and_one_without_a_spine_is_read():
     data = epub([])
     with pytest.raises(Exception, match="must not be damaged, got none of its text"):
@@ -110,4 +136,4 @@ def test_a_book_whose_package_is_lost_is_refused_and_one_without_a_spine_is_read
         'media-type="application/xhtml+xml"/></manifest></package>',
         "c.xhtml": "<html><body><h1>Tea</h1><p>Hot.</p></body></html>",
     }
-    assert contents(read(zipped(pages))) == [("heading", "Tea"), ("paragraph", "Hot.")]
+    assert blocks_of(read(zipped(pages))) == [("heading", 1, "Tea"), ("paragraph", 0, "Hot.")]

@@ -4,6 +4,7 @@ import pytest
 
 from advchunk import RecursiveChunker
 from advchunk.readers.office.files import read
+from blocks import blocks_of, texts_of
 from one_text import OFFICE, W, relations, zipped
 
 NAMES = (
@@ -101,10 +102,7 @@ def field(*pieces):
     return made
 
 
-def contents(document):
-    return [document.text[slice(*block.span)] for block in document.blocks]
-
-
+KEYED = (("North", "1"), ("", "2"), ("South", "3"), ("", "4"))
 OUTER, INNER = row("Left", "Right"), table(row("Plan", "Price"), row("Team", "40"))
 START = "<mc:Choice>{}</mc:Choice><mc:Fallback>{}</mc:Fallback>"
 SHOWN = {
@@ -144,6 +142,9 @@ SHOWN = {
     "a page break": (p(run("One.") + '<w:r><w:br w:type="page"/></w:r>' + run("Two.")), ["One.", "Two."]),
     "lines of code": (p("def f():", style("Code")) + p("    return 1", style("Code")), ["def f():\n    return 1"]),
     "a formula": (p("<m:oMath><m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>b</m:t></m:r></m:den></m:f></m:oMath>"), ["a/b"]),
+    "a word with its reading": (
+        p(f"<w:r><w:ruby><w:rt>{run('かんじ')}</w:rt><w:rubyBase>{run('漢字')}</w:rubyBase></w:ruby></w:r>"), ["漢字 (かんじ)"]
+    ),
     "styles that are based on each other": (p("x", style("Loop")), ["x"]),
 }  # fmt: skip
 
@@ -151,7 +152,7 @@ SHOWN = {
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_word_shows_is_read(name):
     body, expected = SHOWN[name]
-    assert contents(read(word(body))) == expected
+    assert texts_of(read(word(body))) == expected
 
 
 def test_headings_are_known_by_their_styles_and_levels():
@@ -170,15 +171,43 @@ def test_lists_restart_where_word_does():
     lists = numbering(level(0, "upperRoman", "%1."), level(1, "decimal", "%1.%2", "<w:isLgl/>"))
     lists += f'<w:num w:numId="2"><w:abstractNumId w:val="7"/>{own}</w:num>'
     body = p("a", n()) + p("b", n(1)) + p("c", n()) + p("d", n(1)) + p("e", n(0, 2))
-    assert contents(read(word(body, lists))) == ["I. a", "1.1 b", "II. c", "2.1 d", "V. e"]
+    assert texts_of(read(word(body, lists))) == ["I. a", "1.1 b", "II. c", "2.1 d", "V. e"]
 
 
 def test_notes_are_last_with_all_their_paragraphs():
     body = p(run("Tea") + '<w:r><w:footnoteReference w:id="2"/></w:r>' + run(" is hot."))
     notes = f'<w:footnotes {NAMES}><w:footnote w:id="2">{p("One.")}{p("Two.")}</w:footnote></w:footnotes>'
     document = read(word(body, parts={"footnotes": notes}))
-    assert contents(document) == ["Tea[^1] is hot.", "[^1]: One. Two."]
+    assert texts_of(document) == ["Tea[^1] is hot.", "[^1]: One. Two."]
     assert document.blocks[-1].kind == "footnote"
+    assert read(word(body)).metadata["left_out"] == "missing notes: 1"
+
+
+def test_links_have_their_targets_on_request_but_not_in_headings():
+    out = '<Relationship Id="out" Type="x/hyperlink" Target="https://tea.org" TargetMode="External"/></Relationships>'
+
+    def change(parts):
+        name = "word/_rels/document.xml.rels"
+        return parts | {name: parts[name].replace("</Relationships>", out)}
+
+    def link(text):
+        return f'<w:hyperlink r:id="out">{run(text)}</w:hyperlink>'
+
+    begin, *rest = field("begin", "separate", "field", "end").split("</w:r>", 1)
+    instruction = '<w:r><w:instrText> HYPERLINK "https://a.org" </w:instrText></w:r>'
+    simple = f"<w:fldSimple w:instr='HYPERLINK \"https://b.org\"'>{run('simple')}</w:fldSimple>"
+    body = p(link("shop") + run(" or ") + f"{begin}</w:r>{instruction}{rest[0]}" + run(" or ") + simple)
+    data = word(p(link("Tea"), style("Titel1")) + body, change=change)
+    assert texts_of(read(data, links=True)) == [
+        "Tea", "[shop](https://tea.org) or [field](https://a.org) or [simple](https://b.org)"
+    ]  # fmt: skip
+    assert texts_of(read(data)) == ["Tea", "shop or field or simple"]
+
+
+def test_cells_over_several_rows_are_the_keys_of_each():
+    rows = (row(cell(own, f'<w:vMerge w:val="{"restart" if own else "continue"}"/>'), text) for own, text in KEYED)
+    (text,) = texts_of(read(word(table(row("Region", "Sales"), *rows))))
+    assert [line.split("|")[1].strip() for line in text.split("\n")[2:]] == ["North", "North", "South", "South"]
 
 
 def test_diagrams_and_charts_are_read_from_their_parts():
@@ -194,7 +223,7 @@ def test_diagrams_and_charts_are_read_from_their_parts():
     }
     drawings = '<dgm:relIds r:dm="diagramData"/><c:chart r:id="chart"/>'
     document = read(word(p(f"<w:r><w:drawing>{drawings}</w:drawing></w:r>"), parts=parts))
-    assert contents(document) == ["Boil\nPour", "Tea", "|  | Cups |\n| --- | --- |\n| y0 | 0 |\n| y1 | 1 |"]
+    assert texts_of(document) == ["Boil\nPour", "Tea", "|  | Cups |\n| --- | --- |\n| y0 | 0 |\n| y1 | 1 |"]
 
 
 def test_what_word_does_not_show_is_counted_and_hidden_text_is_read_on_request():
@@ -221,9 +250,7 @@ def test_a_picture_is_its_description_unless_that_is_a_file_name():
         return p(f'<w:r><w:drawing><a:x descr="{description}"/><pic:pic/></w:drawing></w:r>')
 
     document = read(word(drawing("A cup") + drawing("cup.png")))
-    assert [(block.kind, text) for block, text in zip(document.blocks, contents(document), strict=True)] == [
-        ("figure", "A cup")
-    ]
+    assert blocks_of(document) == [("figure", 0, "A cup")]
     assert document.metadata["left_out"] == "pictures: 2"
 
 

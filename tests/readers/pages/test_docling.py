@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from advchunk import ConfigurationError, Document, RecursiveChunker
 from advchunk.readers.pages import docling
 from advchunk.readers.pages.docling import body
-from advchunk.readers.table_layout import Cell, filled_length, lay_out
+from advchunk.readers.pages.parsers import elements
 from advchunk.records import Place
 from growing import check_growth
 
@@ -114,10 +114,8 @@ def test_boxes_are_measured_from_the_top_left_on_every_page_of_a_block():
     places = {block.kind: block.places for block in docling.read(content("report")).blocks[1:4]}
     assert places["heading"] == (Place(1, (50.0, 80.0, 350.0, 100.0)),)
     assert places["paragraph"] == (Place(1, (50.0, 500.0, 350.0, 550.0)), Place(2, (50.0, 40.0, 350.0, 90.0)))
-
-
-def test_a_joined_paragraph_has_each_place_of_its_pieces_once():
-    assert docling.read(content("report")).blocks[2].places == (Place(1, (50.0, 120.0, 350.0, 130.0)),)
+    joined = docling.read(content("report")).blocks[2].places  # each place of its pieces once
+    assert joined == (Place(1, (50.0, 120.0, 350.0, 130.0)),)
 
 
 def test_a_box_on_a_page_of_unknown_height_is_a_page_only():
@@ -174,211 +172,115 @@ def test_the_first_schema_is_read_with_its_furniture_apart_and_titles_that_are_c
     assert seen(kept) == [*shown, ("furniture", 0, "Old running head"), ("furniture", 0, "Draft of 1840")]
 
 
-@pytest.mark.parametrize("minor", range(12))
-def test_every_minor_version_of_the_schema_is_read(minor):
-    doc = made("#/texts/0", texts=[text("text", "Tea.")]) | {"version": f"1.{minor}.0"}
-    assert docling.document(doc).text == "Tea."
+TEA, TITLE = (
+    text("text", "Tea."),
+    [text("section_header", "", "#/groups/0", level=3), text("text", "Of"), text("text", "tea")],
+)
+PICTURE = {"label": "picture", "captions": [{"$ref": "#/texts/1"}]}
+INLINE = group("inline", "#/texts/0", "#/tables/0", "#/texts/1")
 
 
-def test_an_item_of_a_kind_not_known_yet_is_a_paragraph():
-    assert seen(docling.document(made("#/texts/0", texts=[text("haiku", "Tea.")]))) == [("paragraph", 0, "Tea.")]
+def form(contents, links=(), refs=None):
+    cells = [{"cell_id": i, "text": content, "item_ref": (refs or {}).get(i)} for i, content in enumerate(contents)]
+    links = [{"label": "to_value", "source_cell_id": key, "target_cell_id": value} for key, value in links]
+    return {"label": "form", "graph": {"cells": cells, "links": links}}
 
 
-def test_a_heading_taken_apart_at_a_bold_word_is_one_again():
-    pieces = [text("section_header", "", "#/groups/0", level=3), text("text", "Of"), text("text", "tea")]
-    doc = made("#/texts/0", texts=pieces, groups=[group("inline", "#/texts/1", "#/texts/2")])
-    assert seen(docling.document(doc)) == [("heading", 3, "Of tea")]
-    pieces[0]["label"] = "title"
-    assert docling.document(doc).metadata["title"] == "Of tea"
+@pytest.mark.parametrize(
+    ("children", "items", "expected"),
+    [
+        # An item of a kind that is not known yet, one that is referred to twice, and code with its indentation.
+        (["#/texts/0"], {"texts": [text("haiku", "Tea.")]}, [("paragraph", 0, "Tea.")]),
+        (["#/texts/0", "#/texts/0"], {"texts": [TEA]}, [("paragraph", 0, "Tea.")]),
+        (
+            ["#/texts/0"],
+            {"texts": [text("code", "  a\n\n  b\n", code_language="unknown")]},
+            [("code", 0, "```\n  a\n\n  b\n```")],
+        ),
+        # A heading taken apart at a bold word is one again.
+        (
+            ["#/texts/0"],
+            {"texts": TITLE, "groups": [group("inline", "#/texts/1", "#/texts/2")]},
+            [("heading", 3, "Of tea")],
+        ),
+        # Blocks inside inline groups follow them.
+        (
+            ["#/groups/0"],
+            {
+                "groups": [INLINE],
+                "tables": [{"label": "table", "data": {"table_cells": [cell(0, 0, "7")]}}],
+                "texts": [text("text", "One"), text("text", "two.")],
+            },
+            [("paragraph", 0, "One two."), ("table", 0, "| --- |\n| 7 |")],
+        ),
+        # A caption that stands elsewhere stays there.
+        (
+            ["#/pictures/0", "#/texts/0", "#/texts/1"],
+            {"pictures": [PICTURE], "texts": [text("text", "Between."), text("text", "Figure 1.")]},
+            [("paragraph", 0, "Between."), ("caption", 0, "Figure 1.")],
+        ),
+        # A value with two keys is read once, and so is one that is an item of its own.
+        (
+            ["#/form_items/0"],
+            {"form_items": [form(["Name", "Ada", "Rank"], [(0, 1), (2, 1)])]},
+            [("paragraph", 0, "Name: Ada\nRank")],
+        ),
+        (
+            ["#/texts/0", "#/form_items/0"],
+            {"texts": [text("text", "Ada")], "form_items": [form(["Name", "Ada"], refs={1: {"$ref": "#/texts/0"}})]},
+            [("paragraph", 0, "Ada"), ("paragraph", 0, "Name")],
+        ),
+    ],
+)
+def test_items_are_read_once_at_their_place(children, items, expected):
+    assert seen(docling.document(made(*children, **items))) == expected
 
 
-def test_blocks_inside_inline_groups_follow_them():
-    table = {"label": "table", "data": {"table_cells": [cell(0, 0, "7")]}}
-    inline = group("inline", "#/texts/0", "#/tables/0", "#/texts/1")
-    doc = made("#/groups/0", groups=[inline], tables=[table], texts=[text("text", "One"), text("text", "two.")])
-    assert seen(docling.document(doc)) == [("paragraph", 0, "One two."), ("table", 0, "| --- |\n| 7 |")]
+# Any tree.
 
 
-def test_an_item_that_is_referred_to_twice_stands_where_it_is_first():
-    assert docling.document(made("#/texts/0", "#/texts/0", texts=[text("text", "Tea.")])).text == "Tea."
-
-
-def test_a_caption_that_stands_elsewhere_stays_there():
-    picture = {"label": "picture", "captions": [{"$ref": "#/texts/1"}]}
-    texts = [text("text", "Between."), text("text", "Figure 1.")]
-    doc = made("#/pictures/0", "#/texts/0", "#/texts/1", pictures=[picture], texts=texts)
-    assert seen(docling.document(doc)) == [("paragraph", 0, "Between."), ("caption", 0, "Figure 1.")]
-
-
-def test_a_value_with_two_keys_is_read_once():
-    entries = [{"cell_id": i, "text": content} for i, content in enumerate(["Name", "Ada", "Rank"])]
-    links = [{"label": "to_value", "source_cell_id": key, "target_cell_id": 1} for key in (0, 2)]
-    form = {"label": "form", "graph": {"cells": entries, "links": links}}
-    assert docling.document(made("#/form_items/0", form_items=[form])).text == "Name: Ada\nRank"
-
-
-def test_form_entries_are_not_repeated():
-    cells = [{"cell_id": 0, "text": "Name"}, {"cell_id": 1, "text": "Ada", "item_ref": {"$ref": "#/texts/0"}}]
-    form = {"label": "form", "graph": {"cells": cells, "links": []}}
-    doc = made("#/texts/0", "#/form_items/0", texts=[text("text", "Ada")], form_items=[form])
-    assert docling.document(doc).text == "Ada\n\nName"
-
-
-def test_a_code_block_keeps_its_indentation_and_blank_lines():
-    doc = made("#/texts/0", texts=[text("code", "  a\n\n  b\n", code_language="unknown")])
-    assert docling.document(doc).text == "```\n  a\n\n  b\n```"
-
-
-# Twins.
-
-
-def pieces_of(doc, ref):
-    """Return the texts of an item and all below it."""
-    node = item_of(doc, ref)
-    below = [piece for item in node["children"] for piece in pieces_of(doc, item["$ref"])]
-    is_said = "text" in node and node["content_layer"] == "body"
-    return [node["text"], *below] if is_said else below
-
-
-def item_of(doc, ref):
-    _, name, at = ref.split("/")
-    return doc[name][int(at)]
-
-
-def own_block(node, lists, number):
-    kind = {"section_header": "heading", "list_item": "item"}.get(node["label"], node["label"])
-    if kind == "item":
-        return kind, max(lists, 1), f"{number}. {node['text']}" if node["enumerated"] else f"- {node['text']}"
-    return kind if kind in {"caption", "footnote", "heading"} else "paragraph", node.get("level", 0), node["text"]
-
-
-def slow_blocks(doc, refs, lists=0):
-    """Return what is to be read of texts, groups and pictures, by recursion over the tree."""
-    expected_blocks, number = [], 0
-    for ref in refs:
-        node = item_of(doc, ref)
-        below = [item["$ref"] for item in node["children"]]
-        if node["label"] == "inline":
-            words = " ".join(pieces_of(doc, ref))
-            expected_blocks += [("paragraph", 0, re.sub(r" (?=[.,)])|(?<=[(]) ", "", words))] if words else []
-            continue
-        if node["label"] == "picture":
-            below = [item for item in below if {"$ref": item} in node["captions"]]
-        elif "text" in node:
-            number += node["label"] == "list_item" and node["enumerated"]
-            expected_blocks += [own_block(node, lists, number)] if node["content_layer"] == "body" else []
-        expected_blocks += slow_blocks(doc, below, lists + (node["label"] == "list"))
-    return expected_blocks
-
-
-WORDS = ["tea", "Tea, green", "(seven", "cups)", ", then", "sleep (", "sleep."]
 LABELS = ["text", "paragraph", "section_header", "list_item", "caption", "footnote"]
 
 
 @st.composite
 def trees(draw):
+    """A document, and its words in the order in which they are to be read."""
     doc = made(texts=[], groups=[], pictures=[])
 
-    def add(name, made_here, below):
-        doc[name].append({"children": [{"$ref": ref} for ref in below], **made_here})
+    def add(name, below, **item):
+        doc[name].append({"children": [{"$ref": ref} for ref, _ in below], **item})
         return f"#/{name}/{len(doc[name]) - 1}"
 
-    def leaf(label, below=()):
-        layer = draw(st.sampled_from(["body", "body", "body", "notes"]))
-        more = {"level": draw(st.integers(1, 3))} if label == "section_header" else {}
-        more |= {"enumerated": draw(st.booleans()), "marker": ""} if label == "list_item" else {}
-        return add(
-            "texts", {"label": label, "text": draw(st.sampled_from(WORDS)), "content_layer": layer, **more}, below
-        )
+    def node(depth, kinds):
+        kind = draw(st.sampled_from(kinds if depth < 4 else kinds[:1]))
+        inner = ["text", "inline"] if kind == "inline" else kinds
+        below = [node(depth + 1, inner) for _ in range(draw(st.integers(0, 3)) if kind != "text" or depth < 2 else 0)]
+        words = [word for _, own in below for word in own]
+        if kind == "picture":  # what is within it is not read, but for its caption
+            caption = node(9, ["text"])
+            ref = add("pictures", [*below, caption], label="picture", captions=[{"$ref": caption[0]}])
+            return ref, caption[1]
+        if kind != "text":
+            return add("groups", below, label=kind), words
+        word, layer = f"w{len(doc['texts'])}", draw(st.sampled_from(["body", "body", "body", "notes"]))
+        ref = add("texts", below, label=draw(st.sampled_from(LABELS)), text=word, content_layer=layer)
+        return ref, [word] * (layer == "body") + words
 
-    def several(make, most=3):
-        return [make() for _ in range(draw(st.integers(0, most)))]
-
-    def inline(depth=0):
-        if depth == 2 or draw(st.booleans()):
-            return leaf("text")
-        return add("groups", {"label": "inline"}, several(lambda: inline(depth + 1)))
-
-    def node(depth=0):
-        kind = draw(st.sampled_from(["text", "text", "inline", *["group", "picture", "parent"] * (depth < 3)]))
-        if kind == "inline":
-            return add("groups", {"label": "inline"}, several(lambda: inline(1)))
-        if kind == "group":
-            return add(
-                "groups", {"label": draw(st.sampled_from(["list", "section"]))}, several(lambda: node(depth + 1))
-            )
-        if kind == "picture":
-            captions = several(lambda: leaf("caption"), 1)
-            inside = several(lambda: leaf("text"), 2)
-            return add(
-                "pictures", {"label": "picture", "captions": [{"$ref": ref} for ref in captions]}, inside + captions
-            )
-        return leaf(draw(st.sampled_from(LABELS)), several(lambda: node(depth + 1), 2) if kind == "parent" else ())
-
-    doc["body"]["children"] = [{"$ref": ref} for ref in several(node, 5)]
-    return doc
+    nodes = [node(0, ["text", "inline", "list", "section", "picture"]) for _ in range(draw(st.integers(0, 5)))]
+    doc["body"]["children"] = [{"$ref": ref} for ref, _ in nodes]
+    return doc, [word for _, own in nodes for word in own]
 
 
 @given(trees())
-def test_any_tree_is_read_as_a_recursive_walk_reads_it(doc):
-    refs = [item["$ref"] for item in doc["body"]["children"]]
-    assert seen(docling.document(doc)) == slow_blocks(doc, refs)
-
-
-@given(trees())
-def test_blocks_cover_all_ink_and_the_way_it_is_handed_over_does_not_matter(doc):
+def test_any_tree_is_read_once_and_in_order_however_it_is_handed_over(tree):
+    doc, words = tree
     read = docling.document(doc)
+    assert re.findall(r"w\d+", read.text) == words
     ends = [0, *(edge for block in read.blocks for edge in block.span), len(read.text)]
     assert not "".join(read.text[a:b] for a, b in list(pairwise(ends))[::2]).strip()
     pointers = json.dumps(doc).replace('"$ref"', '"cref"')  # model_dump_json without by_alias
     for other in (docling.read(json.dumps(doc)), docling.read(pointers), docling.document(Exported(doc))):
         assert (other.text, other.blocks) == (read.text, read.blocks)
-
-
-def slow_rows(cells):
-    height = max(cell.row + cell.rows for cell in cells)
-    width = max(cell.column + cell.columns for cell in cells)
-    rows = []
-    for row in range(height):
-        rows.append([])
-        for column in range(width):
-            over = [c for c in cells if c.row <= row < c.row + c.rows and c.column <= column < c.column + c.columns]
-            wide = bool(over) and over[-1].columns == width and column > 0
-            rows[-1].append("" if not over or wide else over[-1].text)
-    return rows
-
-
-cells = st.builds(
-    Cell,
-    st.sampled_from(["tea", "7", ""]),
-    *[st.integers(0, 4)] * 2,
-    *[st.integers(1, 3)] * 2,
-    st.booleans(),
-)
-
-
-@given(st.lists(cells, min_size=1, max_size=8))
-def test_spans_are_written_out_as_cell_by_cell(given_cells):
-    rows, heads = lay_out(given_cells)
-    assert rows == slow_rows(given_cells)
-    assert 0 <= heads <= len(rows)
-    assert sum(len(content) for row in rows for content in row) <= filled_length(given_cells)
-
-
-@pytest.mark.parametrize(
-    ("given_cells", "heads"),
-    [
-        ([Cell("a", 0, 0, is_head=True), Cell("1", 1, 0)], 1),
-        ([Cell("a", 0, 0), Cell("b", 0, 1)], 0),
-        ([Cell("label", 0, 0), Cell("b", 0, 1, is_head=True), Cell("1", 1, 1)], 1),
-        ([Cell("a", 0, 0, is_head=True), Cell("b", 0, 1, 1, 1), Cell("1", 1, 1)], 0),
-        ([Cell("a", 0, 0, 2, 1, True), Cell("b", 0, 1, 1, 1, True), Cell("1", 1, 1)], 1),
-        ([Cell("a", 0, 0), Cell("b", 1, 0, is_head=True)], 0),
-        ([], 0),
-    ],
-)
-def test_the_head_ends_at_the_first_row_without_headers(given_cells, heads):
-    assert lay_out(given_cells)[1] == heads
 
 
 # What it is read from.
@@ -427,7 +329,7 @@ def test_a_conversion_that_failed_says_why():
     result = SimpleNamespace(document=Exported(made()), status=Status.FAILURE, errors=[error])
     with pytest.raises(ConfigurationError, match=r"must have converted.*not a PDF"):
         docling.document(result)
-    with pytest.raises(ConfigurationError, match="DoclingDocument, a ConversionResult or a dict"):
+    with pytest.raises(ConfigurationError, match="the root must be an object, got a list"):
         docling.document([1])
 
 
@@ -479,26 +381,15 @@ def test_a_chunk_whose_metadata_is_broken_names_the_place():
         docling.restore_layout(Document("Tea.", metadata=broken))
 
 
-def test_chunks_of_a_document_are_exact_and_have_its_title_for_context():
-    document = docling.read(content("report"))
-    pieces = RecursiveChunker(max_tokens=60, include_context=True).chunk(document)
-    assert "".join(piece.text for piece in pieces).strip() == document.text
-    assert all(piece.context.startswith("Tea and sleep") for piece in pieces)
-    assert pieces[-1].metadata["title_path"].startswith("Results")
-
-
 # What is refused.
 
 
 @pytest.mark.parametrize(
     ("given_text", "error"),
     [
-        ("", "JSON must be well-formed: Expecting value, at line 1, column 1"),
         ('{"schema_name":\n oops}', "JSON must be well-formed: Expecting value, at line 2, column 2"),
         ("[]", "the root must be an object, got a list"),
-        ("7", "the root must be an object, got 7"),
         ("[" * 100_000, "JSON must not be nested so deeply"),
-        ('{"a":' * 100_000 + "1" + "}" * 100_000, "JSON must not be nested so deeply"),
         ('{"a": ' + "9" * 5000 + "}", "JSON must be well-formed: Exceeds the limit"),
         ('{"a": [' + "0," * 2_000_001 + "0]}", "JSON must have at most 2,000,000 values"),
         ("{}", "schema DoclingDocument 1.x, got JSON without schema_name"),
@@ -532,45 +423,24 @@ def changed(path, value):
     [
         (["texts"], {}, "texts must be a list, got an object"),
         (["texts", 3], "x", "texts[3] must be an object, got 'x'"),
-        (["texts", 2, "level"], "1", "texts[2].level must be an integer, got '1'"),
         (["texts", 2, "level"], True, "texts[2].level must be an integer, got True"),
         (["texts", 2, "text"], 7, "texts[2].text must be a string, got 7"),
-        (["texts", 2, "prov", 0, "bbox"], [1, 2], "texts[2].prov[0].bbox must be an object, got a list"),
-        (["texts", 2, "prov", 0, "bbox", "l"], "1", "texts[2].prov[0].bbox.l must be a number, got '1'"),
         (["texts", 2, "prov", 0, "bbox", "l"], float("nan"), "texts[2].prov[0].bbox.l must be a number, got 'nan'"),
         (["texts", 2, "prov", 0, "bbox", "l"], 10**400, "texts[2].prov[0].bbox.l must be a number"),
         (["texts", 2, "prov", 0, "page_no"], 1.5, "texts[2].prov[0].page_no must be an integer"),
-        (["pages", "1", "size", "height"], None, None),
-        (["pages", "1"], 3, "pages.1 must be an object"),
         (["body", "children", 0], {"$ref": "#/texts/999"}, "body.children[0] must refer to an item"),
-        (["body", "children", 0], {"$ref": "#/texts/-1"}, "got '#/texts/-1'"),
-        (["body", "children", 0], {"$ref": "https://x"}, "got 'https://x'"),
         (["body", "children", 0], {}, "body.children[0] must refer to an item of the document, got ''"),
         (["groups", 1, "children", 0], {"$ref": "#/groups/1"}, "an item must not contain itself, got '#/groups/1'"),
-        (["groups", 3, "children", 0], {"$ref": "#/groups/1"}, "an item must not contain itself, got '#/groups/1'"),
-        (["groups", 1, "children", 0], {"$ref": "#/body"}, "an item must not contain itself, got '#/body'"),
-        (
-            ["tables", 0, "data", "table_cells", 2, "start_row_offset_idx"],
-            -1,
-            "tables[0].data.table_cells[2] must start at a row and a column >= 0",
-        ),
-        (
-            ["tables", 0, "data", "table_cells", 2, "end_row_offset_idx"],
-            10**12,
-            "tables must have at most 25,000,000 characters, at tables[0].data",
-        ),
-        (["texts", 6, "formatting"], "bold", "texts[6].formatting must be an object"),
+        (["groups", 3, "children", 0], {"$ref": "#/groups/1"}, "an item must not contain itself, got '#/groups/"),
+        (["groups", 1, "children", 0], {"$ref": "#/body"}, "an item must not contain itself, got '#/"),
+        (["tables", 0, "data", "table_cells", 2, "start_row_offset_idx"], -1, "must have rows and columns >= 0"),
+        (["tables", 0, "data", "table_cells", 2, "end_row_offset_idx"], 10**12, "tables must have at most 25,000,000"),
         (["tables", 0, "data", "table_cells", 7, "ref", "$ref"], "#/groups/99", "table_cells[7].ref must refer"),
-        (["origin", "filename"], ["tea"], "origin.filename must be a string"),
     ],
 )
 def test_errors_in_a_document_name_the_path(path, value, error):
-    doc = changed(path, value)
-    if error is None:
-        assert docling.document(doc).text
-    else:
-        with pytest.raises(ConfigurationError, match=re.escape(error)):
-            docling.document(doc)
+    with pytest.raises(ConfigurationError, match=re.escape(error)):
+        docling.document(changed(path, value))
 
 
 def paths(value, at=()):
@@ -593,7 +463,7 @@ def test_any_wrong_value_anywhere_is_read_or_refused(value):
 
 
 def test_tables_may_not_be_larger_together_than_any_real_ones(monkeypatch):
-    monkeypatch.setattr(body, "MAX_TABLE_LENGTH", 250)
+    monkeypatch.setattr(elements, "MAX_TABLE_LENGTH", 250)
     table = {"label": "table", "data": {"table_cells": [cell(0, 0, "x", end_row_offset_idx=10)]}}
     refs = [f"#/tables/{i}" for i in range(3)]
     assert docling.document(made(*refs[:2], tables=[table] * 2)).text

@@ -79,26 +79,3 @@ def test_frameworks_get_them_flat():
 def test_repeated_text_counts(overlap):
     _, second, *_ = SlidingWindowChunker(max_tokens=6, overlap_tokens=overlap).chunk(Document(TEXT, blocks=BLOCKS))
     assert second.metadata["page"] == 2
-
-
-ROWS = "\n".join(f"| {n} | tea number {n} |" for n in range(20))
-TABLE = f"# Stock\n\n| n | tea |\n|---|---|\n{ROWS}\n\nThat is all."
-
-
-def test_a_piece_of_a_table_knows_its_head():
-    first, second, *rest = RecursiveChunker(max_tokens=60, include_context=True).chunk(TABLE)
-    assert first.context == ""
-    assert first.text.startswith("# Stock\n\n| n | tea |\n|---|---|\n| 0 |")
-    assert second.context == "Stock\n\n| n | tea |\n| --- | --- |"
-    assert second.text.startswith("| ")
-    assert {chunk.context for chunk in rest} == {second.context}
-    assert max(chunk.tokens for chunk in (first, second, *rest)) <= 60
-    assert first.text + second.text + "".join(chunk.text for chunk in rest) == TABLE
-
-
-def test_a_head_that_takes_more_than_half_of_a_chunk_is_shortened():
-    for most in (16, 24):
-        chunks = RecursiveChunker(max_tokens=most, include_context=True).chunk(TABLE)
-        inside = [chunk for chunk in chunks if chunk.start > TABLE.index("|---|") and chunk.text.startswith("|")]
-        assert {chunk.context for chunk in inside} == {"| n | tea |"}
-        assert max(chunk.tokens for chunk in chunks) <= most

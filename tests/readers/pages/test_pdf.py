@@ -93,7 +93,8 @@ def test_detector_gets_the_image_and_its_regions_are_used():
         return [("Title", (290, 80, 800, 130), 0.9), ("Text", np.array([110, 210, 580, 300]), np.float32(0.8))]
 
     document = pdf.read(two_columns().data(), detector=look)
-    assert (seen[0].shape, seen[0].dtype) == ((1684, 1190, 3), np.uint8)
+    pdf.read(Paper(width=14000, height=14000).page().text(100, 100, "Wall").data(), detector=look)
+    assert (seen[0].shape, seen[0].dtype, max(seen[1].shape) <= 2001) == ((1684, 1190, 3), np.uint8, True)
     assert kinds(document)[:2] == [
         ("heading", "Of cats and courts"),
         ("paragraph", STORY + "the house. It never comes back to us."),
@@ -280,15 +281,23 @@ def test_what_is_left_out_is_counted():
 FIELDS = [("Account number", "DE12"), ("Branch", "Berlin"), ("Amount due", "80.20"), ("Opened on", "3 May 2026")]
 
 
-@pytest.mark.parametrize("by_column", [False, True])
-def test_a_label_and_its_value_are_on_one_line(by_column):
-    pairs = [(f"{label}:" if by_column else label, value) for label, value in FIELDS]
+@pytest.mark.parametrize(
+    ("by_column", "colon", "bold"), [(False, "", False), (True, ":", False), (True, "", True), (True, "", False)]
+)
+def test_a_label_and_its_value_are_on_one_line(by_column, colon, bold):
+    pairs = [(label + colon, "Lee" if bold else value) for label, value in FIELDS]
     cells = [(x, 100 + 18 * i, pair[j]) for i, pair in enumerate(pairs) for j, x in enumerate((60, 220))]
     paper = Paper().page()
     for x, y, text in sorted(cells) if by_column else cells:
-        paper.text(x, y, text)
+        paper.text(x, y, text, bold=bold and x == 60)
     lines = pdf.read(paper.data(), detector=None).text.replace(" |", "").replace("| ", "").splitlines()
     assert [" ".join(pair) in lines for pair in pairs] == [True] * 4
+
+
+def test_addresses_side_by_side_are_read_one_after_the_other():
+    left, right = ["Ann Lee", "Kettle Ltd.", "12 Tea Road", "Leeds"], ["Bob Roe", "Tea House", "9 Leaf Lane", "York"]
+    paper = Paper().page().lines(60, 130, left).lines(315, 130, right)
+    assert pdf.read(paper.data(), detector=None).text.split() == " ".join([*left, *right]).split()
 
 
 def test_columns_of_prose_that_the_file_reads_across_are_read_one_after_the_other():
@@ -310,6 +319,37 @@ def test_short_columns_and_titles_are_read_in_the_order_of_the_file():
     ]
 
 
+def raised(*pieces):
+    """Return a page with a line whose pieces are in the text, or after "^" or "_" above or below it."""
+    rises = {"^": "4 Ts /F1 7 Tf", "_": "-2 Ts /F1 7 Tf"}
+    shown = (f"{rises.get(piece[0], '0 Ts /F1 11 Tf')} ({piece.lstrip('^_')}) Tj" for piece in pieces)
+    return Paper().page().raw(f"BT 60 600 Td {' '.join(shown)} ET")
+
+
+@pytest.mark.parametrize(
+    ("paper", "text"),
+    [
+        (raised("It has 2", "^30", " bytes, 10", "^-9", " m, and H", "_2", "O."), "It has 2³⁰ bytes, 10⁻⁹ m, and H2O."),
+        (
+            raised("As in our work", "^12,13", ", it is 5 km", "^2", " and 2", "_10", "."),
+            "As in our work[12,13], it is 5 km2 and 2₁₀.",
+        ),
+        (
+            raised("Up to ", "^1", "/4 inch, x", "^n+1", ", the 1", "^st", " time"),
+            "Up to 1/4 inch, x^(n+1), the 1st time",
+        ),
+        (raised("^1", " A note, in 2", "^30"), "1 A note, in 2³⁰"),
+        (
+            Paper().page().text(60, 140, "It has 2", 11).text(98, 136, "30", 7).text(108, 140, "bytes.", 11),
+            "It has 2³⁰ bytes.",
+        ),
+        (Paper().page().text(60, 140, "Of 2", 11).text(96, 136, "30", 7), "Of 2 30"),  # too far away
+    ],
+)
+def test_numbers_above_and_below_others_are_marked(paper, text):
+    assert pdf.read(paper.data(), detector=None).text == text
+
+
 def test_characters_without_meaning_are_left_out_with_a_warning(caplog):
     paper = Paper().page().lines(60, 100, wrapped(PROSE)).text(60, 300, "glyphs glyphs", font="symbols")
     paper.page().text(60, 100, "Tea").text(80, 100, "x", font="symbols").text(88, 100, "cup")
@@ -322,11 +362,6 @@ def test_characters_without_meaning_are_left_out_with_a_warning(caplog):
     assert re.search(
         r"left out characters that the fonts do not map to Unicode: 12 on page 1, \d+ on page 2", caplog.text
     )
-
-
-def test_file_whose_fonts_have_no_characters_is_an_error():
-    with pytest.raises(ConfigurationError, match="has fonts without a map to Unicode: run OCR"):
-        pdf.read(Paper().page().text(60, 100, "codes codes", font="unmapped").data(), detector=None)
 
 
 def test_without_rapid_layout_lines_are_read_with_a_warning(monkeypatch, caplog):
@@ -358,6 +393,10 @@ ENCRYPTED = b"/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <%s> /U <%s> >>" 
         (two_columns().data(ENCRYPTED + b"/ID [<00> <00>]"), "the PDF is encrypted: pass the correct password="),
         (Paper().data(), "or has no pages"),
         (Paper().page().box(50, 50, 500, 700, 0.5).data(), "this one may be a scan: run OCR such as docTR"),
+        (
+            Paper().page().text(60, 100, "codes codes", font="unmapped").data(),
+            "has fonts without a map to Unicode: run OCR",
+        ),
     ],
 )
 def test_unreadable_file_raises_an_error_with_the_reason(data, message):
@@ -365,29 +404,22 @@ def test_unreadable_file_raises_an_error_with_the_reason(data, message):
         pdf.read(data, detector=None)
 
 
-def test_too_much_is_refused_before_it_is_read(monkeypatch, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "most", "message"),
+    [
+        ("MOST_PAGES", 1, "at most 1 pages are read at once"),
+        ("MOST_LINES", 3, "page 1 must have at most 3 lines"),
+        ("MOST_CHARACTERS", 10, "page 1 must have at most 10 characters"),
+        ("LARGEST", 10, "a PDF must be at most 10 bytes"),
+    ],
+)
+def test_too_much_is_refused_before_it_is_read(name, most, message, monkeypatch, tmp_path):
     path = tmp_path / "large.pdf"
-    path.write_bytes(whole())
-    monkeypatch.setattr(pdfium, "MOST_PAGES", 1)
-    with pytest.raises(ConfigurationError, match="at most 1 pages are read at once"):
-        pdf.read(two_columns().page().data(), detector=None)
-    monkeypatch.setattr(pdfium, "MOST_LINES", 3)
-    with pytest.raises(ConfigurationError, match="page 1 must have at most 3 lines"):
-        pdf.read(whole(), detector=None)
-    monkeypatch.setattr(pdfium, "MOST_CHARACTERS", 10)
-    with pytest.raises(ConfigurationError, match="page 1 must have at most 10 characters"):
-        pdf.read(whole(), detector=None)
-    monkeypatch.setattr(pdfium, "LARGEST", 10)
-    for source in whole(), path:
-        with pytest.raises(ConfigurationError, match="a PDF must be at most 10 bytes"):
+    path.write_bytes(two_columns().page().data())
+    monkeypatch.setattr(pdfium, name, most)
+    for source in path.read_bytes(), path:
+        with pytest.raises(ConfigurationError, match=message):
             pdf.read(source, detector=None)
-
-
-def test_a_page_as_large_as_a_wall_is_drawn_small():
-    shapes = []
-    paper = Paper(width=14000, height=14000).page().text(100, 100, "Wall")
-    pdf.read(paper.data(), detector=lambda image: shapes.append(image.shape) or [])
-    assert max(shapes[0]) <= 2001
 
 
 def test_pages_without_text_are_named_in_the_log(caplog):
@@ -395,16 +427,18 @@ def test_pages_without_text_are_named_in_the_log(caplog):
     assert "no text on pages 2" in caplog.text
 
 
-@pytest.mark.parametrize("wrong", ["docling", "detectron", 7])
-def test_invalid_detector_raises_an_error(wrong):
-    with pytest.raises(ConfigurationError, match='detector must be "auto", "rapid", a callable'):
-        pdf.read(whole(), detector=wrong)
-
-
-@pytest.mark.parametrize("boxes", [[("Text", (0, 0, 9), 1.0)], [("Text", (0, 0, 9, float("nan")), 1.0)]])
-def test_detector_without_boxes_raises_an_error(boxes):
-    with pytest.raises(ConfigurationError, match="a detector"):
-        pdf.read(whole(), detector=lambda _: boxes)
+@pytest.mark.parametrize(
+    ("detector", "message"),
+    [
+        ("docling", 'detector must be "auto", "rapid", a callable'),
+        (7, 'detector must be "auto", "rapid", a callable'),
+        (lambda _: [("Text", (0, 0, 9), 1.0)], "a detector must return boxes of left, top, right, bottom"),
+        (lambda _: [("Text", (0, 0, 9, float("nan")), 1.0)], "a detector's boxes must be finite"),
+    ],
+)
+def test_invalid_detector_raises_an_error(detector, message):
+    with pytest.raises(ConfigurationError, match=message):
+        pdf.read(whole(), detector=detector)
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,9 @@ _MIXES_SECTIONS, _IS_OVER, _SPLITS_CLAIM, _SPLITS_FINDINGS, _IS_OFF, _MERGES = 3
 
 
 class AbstractCosts:
-    """The cost of each chunk of an abstract, and where chunks may end.
+    """The cost of each chunk of an abstract; ``places`` are the units before which a cut is allowed, and the end.
 
-    Attributes
-    ----------
-    places : units before which a cut is allowed, and the end: starts of sections, all units of sections that are cut.
-    starts : the first units of sections.
+    These are all units of sections that are cut, and the ``starts`` of the others.
     """
 
     def __init__(self, params: Params, units: Units, limits: Limits, contexts: ContextBuilder) -> None:
@@ -76,13 +73,12 @@ class AbstractCosts:
         total = self._total[start]
         return 0 if start in self.starts else total - self._total[bisect_left(self._total, total - self._overlap)]
 
-    def cost(self, start: int, end: int) -> int:
-        """Return the cost of a chunk, and of the cut before it."""
+    def cost(self, start: int, end: int, size: int) -> int:
+        """Return the cost of a chunk of a `size`, and of the cut before it."""
         cost = self._cuts.get(start, 0) + self._merges[end] - self._merges[start + 1]
         cost += _IS_SHORT * (self.tokens(start, end) < self._min)
         if not (self._is_cut[start] or self._is_cut[end - 1]):
             return cost * self._rule_unit
-        size = self.size(start, end)
         cost += _IS_OVER * (size * 100 > self._target * 115)
         cost += _IS_OFF * (not self._target * 250 <= size * 325 <= self._target * 350)
         return cost * self._rule_unit + min((size - self._target) ** 2, self._rule_unit - 1)

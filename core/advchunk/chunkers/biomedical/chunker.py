@@ -71,12 +71,8 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         return ContextBuilder(self, document, self.counter)
 
     def _limits(self, document: Document, contexts: ContextBuilder) -> Limits:
-        return replace(
-            super().limits(document),
-            min_tokens=0,  # short sections are merged by their cost
-            context=contexts.at,
-            prose=_SPLIT_LEVELS,
-        )
+        limits = super().limits(document)  # short sections are merged by their cost, not by a minimum
+        return replace(limits, min_tokens=0, context=contexts.at, prose=_SPLIT_LEVELS)
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return labels and sentences; none ends within a quantity."""
@@ -105,8 +101,9 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
             for start in costs.places[i - 1 :: -1]:
                 if options and costs.tokens(start, end) > self.max_tokens:
                     break
-                if not options or costs.size(start, end) <= self.max_tokens:  # between two places everything fits
-                    options.append((best[start] + costs.cost(start, end), start))
+                size = costs.size(start, end)
+                if not options or size <= self.max_tokens:  # between two places everything fits
+                    options.append((best[start] + costs.cost(start, end, size), start))
             best[end], previous[end] = min(options)
         cuts = [len(units)]
         while cuts[-1]:
@@ -125,13 +122,9 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         is_sentence = np.array([edge not in sections.labels for edge in edges])
         for number, chunk in enumerate(explanation.chunks):
             first, last = bisect_right(edges, chunk.start) - 1, bisect_left(edges, chunk.end)
-            written = (
-                self._metadata(document, parent, chunk, len(chunks), f"{prefix}{number}")
-                | {
-                    "section": ", ".join(sections.names(previous_end, chunk.end)),  # without those of repeated text
-                    "n_sentences": int(is_sentence[first:last].sum()),
-                }
-            )
+            written = self._metadata(document, parent, chunk, len(chunks), f"{prefix}{number}")
+            written["section"] = ", ".join(sections.names(previous_end, chunk.end))  # without those of repeated text
+            written["n_sentences"] = int(is_sentence[first:last].sum())
             chunks.append(replace(chunk, metadata=write_metadata(chunk.metadata, written)))
             previous_end = chunk.end
         return completed(chunks)

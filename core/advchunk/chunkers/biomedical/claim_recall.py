@@ -48,17 +48,16 @@ def claims_at_k(
     ranking : (q, r) indices of chunks, best first; r >= k, or all chunks.
     """
     indexed = [(name, _merge_spans(chunk.spans)) for name, group in chunks.items() for chunk in group]
-    scores = np.full(len(claims), np.nan)
-    for q, expected in enumerate(claims):
-        first = [
-            (name, *span) for name, spans in (indexed[chunk] for chunk in ranking[q, :k].tolist()) for span in spans
-        ]
-        if expected:
-            scores[q] = np.mean([
-                any(document == name and start <= claim.start and claim.end <= end for document, start, end in first)
-                for name, claim in expected
-            ])  # fmt: skip
-    return scores
+
+    def is_complete(document: str, claim: Span, chunks: Sequence[int]) -> bool:
+        spans = (span for name, own in (indexed[chunk] for chunk in chunks) if name == document for span in own)
+        return any(start <= claim.start and claim.end <= end for start, end in spans)
+
+    first = ranking[:, :k].tolist()
+    return np.array([
+        np.mean([is_complete(*claim, own) for claim in expected]) if expected else np.nan
+        for expected, own in zip(claims, first, strict=True)
+    ])  # fmt: skip
 
 
 def _merge_spans(spans: Sequence[Span]) -> list[Span]:

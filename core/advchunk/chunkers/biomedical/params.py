@@ -16,28 +16,25 @@ NAMESPACE = "1b2c3d4e-0000-0000-0000-000000000000"
 class BiomedicalAbstractParams(Params):
     """Chunk a PubMed abstract so that a claim, its numbers and their comparator stay in one chunk.
 
-    The text is normalized (`readers.pubmed.abstracts`). Each section is a chunk. Neighboring sections smaller than
+    The text is normalized (`readers.pubmed`). Each section is a chunk. Neighboring sections smaller than
     ``min_tokens`` are merged, as are Results and Conclusions that fit ``target_tokens`` together. A section over
     ``max_tokens``, or an unsectioned abstract over it, is cut between sentences into windows of about ``target_tokens``
     (250-350 for 325), each of which repeats the end of the previous one. A window keeps a sentence with a statistic and
     the one with its comparator together (`claims.numeric_claims`), unless it would exceed the target by more than 15 %.
-    Nothing is cut within a quantity, a comparison of numbers, or parentheses with a number. Dynamic programming finds
-    the best segmentation: breaking a rule has a cost, and a more important rule outweighs all less important ones.
+    Nothing is cut within a quantity, a comparison of numbers, or parentheses with a number. The best segmentation
+    breaks the least important rules.
 
-    A chunk's context is ``[Section]`` and, for the first chunk, ``[Title]``, above ``[Text]``, which marks the text; it
-    counts toward all limits. Metadata has
-    ``chunk_id`` ("s0", "s1" ... with sections, else "w0" ...), ``uuid`` (from the parent and the ``chunk_id``),
-    ``parent_uid`` (by default "pubmed:<pmid>", else the document's id, else a hash of its content), ``source``,
-    ``chunk_idx``, ``title``, ``section`` (several are separated by commas), ``tokens``, ``n_sentences``,
-    ``published_at`` and ``chunker_version``. An article without an abstract has one chunk without text, whose context
-    is its title.
+    A chunk's context is ``[Section]`` and, for the first chunk, ``[Title]``, above ``[Text]``; it counts toward all
+    limits. Metadata has ``chunk_id`` ("s0", "s1" ... with sections, else "w0" ...), ``uuid`` (from the parent and the
+    ``chunk_id``), ``parent_uid`` (by default "pubmed:<pmid>", else the document's id, else a hash of its content),
+    ``source``, ``chunk_idx``, ``title``, ``section`` (several are separated by commas), ``tokens``, ``n_sentences``,
+    ``published_at`` and ``chunker_version``. An article without an abstract has one chunk of its title as context.
 
     The defaults are the strategy's; ``layout_weight`` has no effect here, and ``preset="published"`` switches
     ``outline`` off. Departs from the strategy always: only known names are headings, because its pattern also matches
-    "Double-blind"; labels stay in the text; MeSH terms, its suffix, are in the context, which stands before the text,
-    since text is verbatim; environment variables count only where `settings.chunker_settings` and `settings.boosts`
-    read them, so that equal parameters give equal chunks; and its open choices (which neighbor to merge with, where
-    windows end) are optimized over the whole abstract.
+    "Double-blind"; labels stay in the text; MeSH terms, its suffix, are in the context, since text is verbatim;
+    environment variables count only where `settings.chunker_settings` and `settings.boosts` read them; and its open
+    choices (which neighbor to merge with, where windows end) are optimized over the whole abstract.
 
     Parameters
     ----------

@@ -36,12 +36,9 @@ _PREFIXES = ("BIO_MCP_CHUNKER_", "BIO_MCP_UUID_", "BIO_MCP_BOOST_", "BIO_MCP_QUA
 
 
 def chunker_settings(environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the parameters of `BiomedicalAbstractChunker` and its adapters that an environment sets; None is this
-    process's.
+    """Return the parameters of `BiomedicalAbstractChunker` and its adapters that an environment sets.
 
-    Raises
-    ------
-    ConfigurationError : a value is not a number, or a variable with a prefix of these settings is unknown.
+    None is this process's. Values that are not numbers and unknown variables raise `ConfigurationError`.
 
     >>> from advchunk import BiomedicalAbstractChunker
     >>> BiomedicalAbstractChunker(**chunker_settings({"BIO_MCP_CHUNKER_MAX_TOKENS": "500"}))

@@ -1,10 +1,10 @@
 """Scientific papers by section: each chunk has its part of Introduction, Methods, Results and Discussion."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress, pairwise
-from typing import Any, ClassVar, Literal
+from itertools import pairwise
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -72,21 +72,21 @@ class GrobidSectionChunker(GrobidSectionParams, ExperimentalChunker, SectionedCh
     """
 
     def read(self, document: Document) -> Document:
-        """Return the paper with the parts in its headings, and without references if they are dropped."""
+        """Return the paper with the parts in its headings and blocks, and without references if they are dropped."""
         paper = super().read(document)
         if self.references == "drop":
             origin = np.arange(len(paper.text) + 1) if paper.text == document.text else None
             paper = _drop_references(replace(paper, offsets=origin if paper.offsets is None else paper.offsets))
-        return replace(paper, blocks=_Sections(paper).titled_blocks())
+        return replace(paper, blocks=tuple(_with_parts(paper)))
 
     def hard_breaks(self, document: Document) -> Iterable[int]:
         """Return the starts of sections."""
-        return _Sections(document).starts
+        return [block.span.start for block in document.blocks or () if block.kind == "heading"]
 
     def limits(self, document: Document) -> Limits:
         """Return limits that keep tables in Results whole."""
-        sections, tables = _Sections(document), [block for block in document.blocks or () if block.kind == "table"]
-        atomic = [table for table in tables if "Results" in sections.parts_at(table.span.start)]
+        tables = (block for block in document.blocks or () if block.kind == "table")
+        atomic = [table for table in tables if "Results" in (table.metadata or {}).get("imrad", "")]
         return replace(super().limits(document), atomic=block_spans(document, atomic))
 
     def fit_units(self, document: Document, units: Units, limits: Limits) -> Units:
@@ -95,71 +95,60 @@ class GrobidSectionChunker(GrobidSectionParams, ExperimentalChunker, SectionedCh
 
     def groups(self, document: Document, offsets: Sequence[int]) -> Sequence[object]:
         """Return the outermost heading and the parts of each section."""
-        sections = _Sections(document)
-        return [sections.group_at(offset) for offset in offsets]
+        starts, sections = [*self.hard_breaks(document)], _sections(document)
+        return [(place := bisect_right(starts, offset)) and sections[place - 1][1:] for offset in offsets]
 
     def postprocess(self, explanation: Explanation) -> Plan[list[Chunk]]:
-        """Write the parts of each chunk into its metadata."""
-        chunks, document = (yield from super().postprocess(explanation)), explanation.document
-        sections, text_start = _Sections(document), document.text_start
-        return [_add_parts(chunk, sections.parts_at(max(chunk.start, text_start))) for chunk in chunks]
+        """Name the section of each chunk as in the paper, without its parts."""
+        return [_rename_section(chunk) for chunk in (yield from super().postprocess(explanation))]
 
 
-class _Sections:
-    """The sections of a paper: the start, the parts and the outermost heading of each."""
+class _Section(NamedTuple):
+    """The parts that a heading adds to its title; the outermost heading, and the parts, of the text below it."""
 
-    def __init__(self, document: Document) -> None:
-        self._document, self.starts = document, list[int]()
-        self._parts, self._outermost, self._is_first = list[tuple[str, ...]](), list[int](), list[bool]()
-        blocks = document.blocks or ()
-        top_level = self._top_level([block for block in blocks if block.kind == "heading"])
-        above: list[tuple[int, tuple[str, ...], bool]] = []  # level, parts, front or back matter
-        for block in blocks:
-            if block.kind == "heading":
-                above = [section for section in above if section[0] < block.level]
-                outer_parts, heading = above[-1][1] if above else (), parse_heading(self._title(block))
-                is_matter = (heading.role == "matter" and not outer_parts) or any(matter for _, _, matter in above)
-                is_top = block.level <= top_level
-                parts = () if is_matter else _narrow(heading, outer_parts, is_top=is_top)
-                self._outermost.append(len(self.starts) if is_top or not self.starts else self._outermost[-1])
-                self._is_first.append(bool(parts) and not outer_parts)
-                self._parts.append(parts)
-                self.starts.append(block.span.start)
-                above.append((block.level, parts, is_matter))
-        # Text below consecutive headings belongs to the last one.
-        stacked = {below.span.start for above, below in pairwise(blocks) if above.kind == below.kind == "heading"}
-        self._texts = list(range(len(self.starts)))
-        for i in reversed(range(len(self._texts) - 1)):
-            if self.starts[i + 1] in stacked:
-                self._texts[i] = self._texts[i + 1]
+    titled: tuple[str, ...]
+    outermost: int
+    parts: tuple[str, ...]
 
-    def _top_level(self, headings: Sequence[Block]) -> int:
-        """Return the level of the outermost sections; the title of the paper may be above."""
-        if not headings:
-            return 0
-        levels, first = [block.level for block in headings], parse_heading(self._title(headings[0]))
-        has_title = not (first.role or first.number) and levels[0] < min(levels[1:], default=0)
-        return min(levels[has_title:])
 
-    def _title(self, block: Block) -> str:
-        return heading_text(self._document.text[slice(*block.span)])
+def _sections(document: Document) -> list[_Section]:
+    blocks, sections, outermost = document.blocks or (), list[_Section](), 0
+    headings = [(block, parse_heading(_title(document, block))) for block in blocks if block.kind == "heading"]
+    levels = [block.level for block, _ in headings]
+    # The title of the paper may be above the outermost sections.
+    has_title = len(levels) > 1 and levels[0] < min(levels[1:]) and not (headings[0][1].role or headings[0][1].number)
+    top = min(levels[has_title:], default=0)
+    above: list[tuple[int, tuple[str, ...], bool]] = []  # level, parts, front or back matter
+    for i, (block, heading) in enumerate(headings):
+        above = [section for section in above if section[0] < block.level]
+        outer_parts = above[-1][1] if above else ()
+        is_matter = (heading.role == "matter" and not outer_parts) or any(matter for _, _, matter in above)
+        parts = () if is_matter else _narrow(heading, outer_parts, is_top=block.level <= top)
+        outermost = i if block.level <= top else outermost
+        sections.append(_Section(() if outer_parts else parts, outermost, parts))
+        above.append((block.level, parts, is_matter))
+    # Text below consecutive headings belongs to the last one.
+    stacked = {id(below) for over, below in pairwise(blocks) if over.kind == below.kind == "heading"}
+    for i in reversed(range(1, len(headings))):
+        if id(headings[i][0]) in stacked:
+            sections[i - 1] = _Section(sections[i - 1].titled, *sections[i][1:])
+    return sections
 
-    def group_at(self, offset: int) -> tuple[int, tuple[str, ...]]:
-        """Return the key of the text at or below an offset; only sections with equal keys share a chunk."""
-        place = bisect_right(self.starts, offset) - 1
-        return (self._outermost[self._texts[place]], self._parts[self._texts[place]]) if place >= 0 else (-1, ())
 
-    def parts_at(self, offset: int) -> tuple[str, ...]:
-        """Return the parts of `IMRAD` at an offset."""
-        return self.group_at(offset)[1]
+def _with_parts(document: Document) -> Iterator[Block]:
+    """Yield the blocks, with their parts; titles of the outermost headings that name parts begin with these."""
+    sections, about = iter(_sections(document)), dict[str, str]()
+    for block in document.blocks or ():
+        title = block.title
+        if block.kind == "heading":
+            section = next(sections)
+            title = _add_title(_title(document, block), section.titled) if section.titled else title
+            about = {"imrad": ", ".join(section.parts)} if section.parts else {}
+        yield replace(block, title=title, metadata={**(block.metadata or {}), **about} or None)
 
-    def titled_blocks(self) -> tuple[Block, ...]:
-        """Return the blocks; titles of the outermost headings that name parts begin with these."""
-        sections, blocks = zip(self._parts, self._is_first, strict=True), list[Block]()
-        for block in self._document.blocks or ():
-            parts, is_first = next(sections) if block.kind == "heading" else ((), False)
-            blocks.append(replace(block, title=_add_title(self._title(block), parts)) if is_first else block)
-        return tuple(blocks)
+
+def _title(document: Document, block: Block) -> str:
+    return heading_text(document.text[slice(*block.span)])
 
 
 def _narrow(heading: SectionHeading, outer_parts: tuple[str, ...], *, is_top: bool) -> tuple[str, ...]:
@@ -177,40 +166,32 @@ def _add_title(title: str, parts: Sequence[str]) -> str:
     return name if bare.casefold() == name.casefold() else f"{name} > {title}"
 
 
-def _add_parts(chunk: Chunk, parts: Sequence[str]) -> Chunk:
-    """Return a chunk with its parts in the metadata; its section has the title in the paper."""
-    if not parts:
-        return chunk
-    written = {"imrad": ", ".join(parts)}
+def _rename_section(chunk: Chunk) -> Chunk:
     first, _, own = str(written_metadata(chunk.metadata).get("section", "")).partition(" > ")
-    if own and set(first.split(" and ")) <= set(IMRAD):
-        written["section"] = own
-    return replace(chunk, metadata=write_metadata(chunk.metadata, written))
+    is_added = own and "imrad" in written_metadata(chunk.metadata) and {*first.split(" and ")} <= {*IMRAD}
+    return replace(chunk, metadata=write_metadata(chunk.metadata, {"section": own})) if is_added else chunk
 
 
 def _drop_references(document: Document) -> Document:
-    """Return a document without its references and their headings."""
-    text, blocks = document.text, list[Block]()
-    kept, last, level = np.ones(len(text) + 1, dtype=bool), 0, 0
+    """Return a document without its references and their headings, and the white space before them."""
+    text, blocks, kept, level, last, size = document.text, list[Block](), list[Span](), 0, 0, 0
     for block in document.blocks or ():
         if block.kind == "heading" and (not level or block.level <= level):
-            title = parse_heading(heading_text(text[slice(*block.span)])).title.casefold().strip(" .:")
+            title = parse_heading(_title(document, block)).title.casefold().strip(" .:")
             level = block.level if title in _REFERENCES else 0
-        if level or block.kind == "reference":
-            kept[last : block.span.end] = False
-        else:
-            blocks.append(block)
-        last = block.span.end
-    if not kept[last - 1]:  # drop the white space at the end, too
-        kept[last:-1] = False
-    if kept.all():
-        return document
-    moved, offsets, places = (np.cumsum(kept) - 1).tolist(), document.offsets, np.flatnonzero(kept[:-1])
+        start, end = block.span
+        if not level and block.kind != "reference":
+            kept.append(Span(last, end))
+            blocks.append(replace(block, span=Span(start - last + size, end - last + size)))
+            size += end - last
+        last = end
+    if kept and kept[-1].end == last:  # else the white space at the end goes, too
+        kept.append(Span(last, len(text)))
+    offsets = document.offsets
     if offsets is not None:
-        offsets = offsets[np.append(places, places[-1:] + 1 if len(places) else 0)]
-    spans = [Span(moved[start], moved[end - 1] + 1) for start, end in (block.span for block in blocks)]
-    shifted = tuple(replace(block, span=span) for block, span in zip(blocks, spans, strict=True))
-    return replace(document, text="".join(compress(text, kept)), blocks=shifted, offsets=offsets)
+        ends = [offsets[kept[-1].end :][:1]] if kept else [offsets[:1]]
+        offsets = np.concatenate([*(offsets[slice(*span)] for span in kept), *ends])
+    return replace(document, text="".join(text[slice(*span)] for span in kept), blocks=tuple(blocks), offsets=offsets)
 
 
 def _join_whole(units: Units, blocks: Iterable[Block]) -> Units:

@@ -9,17 +9,14 @@ import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from advchunk.engine import call_in_thread
 from advchunk.engine.threads import run_coroutine
 from advchunk.errors import BadModelOutput, ModelUnavailable, first_line, import_extra, require
 from advchunk.models.atomic import open_atomic
-from advchunk.models.connection import is_plain_url
-from advchunk.models.retrying import TransientError, retry_after, retrying
-from advchunk.readers.encodings import decode_text
+from advchunk.models.connection import TransientError, is_plain_url, retry_after, retrying
+from advchunk.readers.encodings import decode
 from advchunk.readers.magic import require_pdf
 from advchunk.readers.papers import tei
 from advchunk.readers.writing import squeeze
@@ -83,18 +80,16 @@ class GrobidClient:
         BadModelOutput : the server found no text, or did not answer with TEI.
         MissingExtra : ``httpx`` or ``tenacity`` is not installed.
         """
-        return run_coroutine(self.aprocess(pdf, keep=keep))
-
-    async def aprocess(self, pdf: PDF, *, keep: bool = False) -> str:
-        """Await `process`."""
-        if keep and not isinstance(pdf, bytes) and (kept := await call_in_thread(_read_kept, pdf)) is not None:
-            return kept
-        name = "bytes" if isinstance(pdf, bytes) else Path(pdf).name
-        data = pdf if isinstance(pdf, bytes) else await call_in_thread(Path(pdf).read_bytes)
+        path = None if isinstance(pdf, bytes) else Path(pdf)
+        kept = kept_at(path) if path and keep else None
+        if path and kept and kept.is_file() and kept.stat().st_mtime_ns >= path.stat().st_mtime_ns:
+            return decode(kept.read_bytes()).text
+        data, name = pdf if isinstance(pdf, bytes) else Path(pdf).read_bytes(), path.name if path else "bytes"
         require_pdf(data, name)
-        text: str = await retrying(self, "grobid")(self._post, name, data)
-        if keep and not isinstance(pdf, bytes):
-            await call_in_thread(_write_kept, pdf, text)
+        text: str = run_coroutine(retrying(self, "grobid")(self._post, name, data))
+        if kept:
+            with open_atomic(kept, encoding="utf-8", newline="") as file:
+                file.write(text)
         return text
 
     def read(self, pdf: PDF, *, keep: bool = True) -> Document:
@@ -102,14 +97,10 @@ class GrobidClient:
 
         Its metadata has ``source``, the path of the PDF, and ``tei``, the path of the file kept next to it.
         """
-        return run_coroutine(self.aread(pdf, keep=keep))
-
-    async def aread(self, pdf: PDF, *, keep: bool = True) -> Document:
-        """Await `read`."""
-        text, metadata = await self.aprocess(pdf, keep=keep), dict[str, str]()
+        text, metadata = self.process(pdf, keep=keep), dict[str, str]()
         if not isinstance(pdf, bytes):
             metadata = {"source": os.fspath(pdf)} | ({"tei": str(kept_at(pdf))} if keep else {})
-        return await call_in_thread(partial(tei.read, text, metadata=metadata))
+        return tei.read(text, metadata=metadata)
 
     async def _post(self, name: str, data: bytes) -> str:
         httpx = import_extra("httpx", "grobid")
@@ -156,16 +147,3 @@ def kept_at(pdf: str | os.PathLike[str]) -> Path:
     """
     path = Path(pdf)
     return path.with_name((path.stem if path.suffix.lower() == ".pdf" else path.name) + ".grobid.tei.xml")
-
-
-def _read_kept(pdf: str | os.PathLike[str]) -> str | None:
-    """Return the kept TEI of a PDF, unless the PDF is newer."""
-    path = kept_at(pdf)
-    fresh = path.is_file() and path.stat().st_mtime_ns >= Path(pdf).stat().st_mtime_ns
-    return decode_text(path.read_bytes()) if fresh else None
-
-
-def _write_kept(pdf: str | os.PathLike[str], text: str) -> None:
-    """Write the TEI of a PDF next to it, atomically."""
-    with open_atomic(kept_at(pdf), encoding="utf-8", newline="") as file:
-        file.write(text)

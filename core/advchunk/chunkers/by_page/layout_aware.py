@@ -5,7 +5,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,10 +17,12 @@ from advchunk.chunkers.params import RESOURCE, Params
 from advchunk.chunkers.sections import SectionedChunker
 from advchunk.errors import ConfigurationError, require
 from advchunk.readers import formats
+from advchunk.readers.pages import docling
 from advchunk.records import Block, BlockKind, Document, Place, Strength, Units
 
 _WHOLE: frozenset[BlockKind] = frozenset({"table", "figure"})
-_DETECTORS = ("auto", "docling", "layoutparser", "doctr", "rapid")
+_SOURCES = ("docling", "layoutparser", "doctr")
+_DETECTORS = ("auto", *_SOURCES, "rapid")
 _TABLE = re.compile(r"\W*tab", re.IGNORECASE)
 _MAX_OVERLAP = 3.0  # points by which a block may begin above the one before in the same column
 
@@ -102,13 +103,6 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
         rule = f"detector must be a callable, None, or one of {', '.join(_DETECTORS)}"
         require(is_name or self.detector is None or callable(self.detector), rule, self.detector)
 
-    def read_documents(
-        self, path: str | Path, *, metadata: Mapping[str, Any] | None = None, **options: Any
-    ) -> list[Document]:
-        """Return the regions of a PDF, with its path as ``source``, or the text of another file, for `chunk_many`."""
-        origin = {"source": str(path)} if formats.binary_format(path) else {}
-        return super().read_documents(path, metadata={**origin, **(metadata or {})}, **options)
-
     @property
     def reader_options(self) -> Mapping[str, Any]:
         """The detector and the furniture of a PDF."""
@@ -116,22 +110,13 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
 
     def read(self, document: Document) -> Document:
         """Return a document with its regions as blocks."""
-        from advchunk.readers.pages import docling
-        from advchunk.readers.pages.regions import results
-
-        if document.blocks is not None:
-            return document
-        text, named = document.text, isinstance(self.detector, str) and self.detector in results.READERS
-        source = self.detector if named else results.detect_source(text)
-        if source is not None:
-            reader = results.READERS[source]
-            return reader(text, id=document.id, metadata=document.metadata, furniture=self.furniture)
-        is_plain = formats.detect_format(text) in {"markdown", "plain"} and not docling.is_chunk(document.metadata)
-        if self.markup == "auto" and is_plain:
+        is_plain = document.blocks is None and formats.detect_format(document.text) in {"markdown", "plain"}
+        if self.markup == "auto" and is_plain and not docling.is_chunk(document.metadata):
             msg = "layout-aware needs regions: a PDF (read_file), the JSON of Docling, layoutparser or docTR, or a "
-            msg += f'Document with blocks; for a text without pages pass markup="markdown"; got {text[:40]!r}'
+            msg += f'Document with blocks; for a text without pages pass markup="markdown"; got {document.text[:40]!r}'
             raise ConfigurationError(msg)
-        return super().read(document)
+        named = isinstance(self.detector, str) and self.detector in _SOURCES
+        return formats.read(document, self.detector if named else self.markup, self.reader_options)
 
     def hard_breaks(self, document: Document) -> Iterator[int]:
         """Return the offsets of hard stops."""

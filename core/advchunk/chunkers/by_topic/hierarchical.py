@@ -9,11 +9,8 @@ import numpy as np
 
 from advchunk.building import sizes
 from advchunk.building.sizes import Limits
-from advchunk.chunkers.base import Chunker, LinearChunker, SegmentingChunker, VectorsChunker
-from advchunk.chunkers.by_size import RecursiveChunker, SlidingWindowChunker
-from advchunk.chunkers.by_topic.optimal import OptimalSemanticChunker
-from advchunk.chunkers.by_topic.threshold import SemanticThresholdChunker
-from advchunk.chunkers.by_topic.universal import UniversalSemanticChunker
+from advchunk.chunkers.base import Chunker, LinearChunker, SegmentingChunker
+from advchunk.chunkers.catalog import chunker_class, cuts_by_embeddings
 from advchunk.chunkers.explanations import Cut, Explanation
 from advchunk.chunkers.numerics import cutting
 from advchunk.chunkers.params import RESOURCE, Params
@@ -38,13 +35,9 @@ class HierarchicalParams(Params):
 
     The chunks of all levels are in one list, in reading order, parents before their children. ``level`` counts from 0,
     the coarsest; ``parent`` is the index of the chunk above (`retrieval.chunk_tree.ChunkTree`). The chunks of every
-    level cover the whole document, and children exactly cover their parent, so a parent may have a single child with
-    the same text. In the metadata, ``granularity`` is "document", "section" or "sentence" for levels of that name. Of
-    the other levels, the finest is "paragraph", and those above are "section".
-
-    Every level is cut within the chunks of the level above, so an edit does not change chunks outside the coarsest
-    chunk around it, if that keeps its edges; an edit that moves no edge changes the ids on the path to the edited
-    sentence alone.
+    level cover the whole document, and children exactly cover their parent, so an edit that moves no edge changes the
+    ids on the path to the edited sentence alone. In the metadata, ``granularity`` is "document", "section" or
+    "sentence" for levels of that name. Of the other levels, the finest is "paragraph", and those above are "section".
 
     Parameters
     ----------
@@ -55,7 +48,7 @@ class HierarchicalParams(Params):
 
     References
     ----------
-    Ours. LlamaIndex's HierarchicalNodeParser and AutoMergingRetriever for the idea of merging leaves into parents.
+    Ours; after LlamaIndex's HierarchicalNodeParser and AutoMergingRetriever.
     """
 
     algorithm: ClassVar[str] = "hierarchical"
@@ -79,11 +72,8 @@ class _DocumentChunker(LinearChunker):
         return Segmentation(np.array([0, len(units)]))
 
 
-@dataclass(kw_only=True)
-class _SectionChunker(LinearChunker):
+class _SectionChunker(_DocumentChunker):
     """Cuts before the highest headings of a text, and before lower ones in sections over the limit."""
-
-    layout_weight: float = 0.0
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Cut before headings; where there are none, the token budget divides the text at its strongest edges."""
@@ -99,11 +89,8 @@ class _SectionChunker(LinearChunker):
         return Segmentation(cutting.cuts_at(np.array(sorted(cuts), dtype=np.int64), len(units)), reason="heading")
 
 
-@dataclass(kw_only=True)
-class _SentenceChunker(LinearChunker):
+class _SentenceChunker(_DocumentChunker):
     """Returns each sentence; a heading or caption stays with the sentence below it."""
-
-    layout_weight: float = 0.0
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Cut everywhere."""
@@ -115,14 +102,7 @@ _BUILT_IN: Mapping[str, type[SegmentingChunker]] = {
     "section": _SectionChunker,
     "sentence": _SentenceChunker,
 }
-_BY_NAME: Mapping[str, type[SegmentingChunker]] = {
-    **_BUILT_IN,
-    "recursive": RecursiveChunker,
-    "sliding-window": SlidingWindowChunker,
-    "semantic-threshold": SemanticThresholdChunker,
-    "universal-semantic": UniversalSemanticChunker,
-    "optimal-semantic": OptimalSemanticChunker,
-}
+_BY_NAME = (*_BUILT_IN, "recursive", "sliding-window", "semantic-threshold", "universal-semantic", "optimal-semantic")
 
 
 @dataclass(kw_only=True)
@@ -131,16 +111,15 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
 
     Parameters
     ----------
-    levels : the levels, coarsest first; None is "section", a size of a quarter of ``max_tokens`` (or 32, if that is
-        more), and "sentence". A number is the size of recursive chunks, in tokens, 1..max_tokens, smaller than those
-        above. "section" is the text below each of the highest headings, or below lower ones where that is over
-        ``max_tokens``; a single highest heading is the title; without headings, a section ends at the strongest edge of
-        its second half, such as the end of a paragraph. "sentence", the last level, keeps a sentence with the heading
-        above it, and a table or code whole. "document", the first level, is the whole text, flagged ``oversize`` if it
-        is over ``max_tokens``. "recursive", "sliding-window", "semantic-threshold", "universal-semantic" and
-        "optimal-semantic" have their default size, or ``max_tokens`` if that is less. Any other chunker is given as
-        such, if its chunks are contiguous and without overlap; only its decisions count, and resources that it has not
-        been given are those of this chunker.
+    levels : the levels, coarsest first; None is "section", a size of a quarter of ``max_tokens`` (at least 32), and
+        "sentence". A number is the size of recursive chunks, in tokens, 1..max_tokens, smaller than those above.
+        "section" is the text below each of the highest headings, or below lower ones where that is over ``max_tokens``;
+        a single highest heading is the title; without headings, it ends at the strongest edge of its second half.
+        "sentence", the last level, keeps a sentence with the heading above it, and a table or code whole. "document",
+        the first level, is the whole text, flagged ``oversize`` if it is over ``max_tokens``. "recursive",
+        "sliding-window", "semantic-threshold", "universal-semantic" and "optimal-semantic" have their default size, or
+        ``max_tokens`` if that is less. Of any other chunker, with contiguous chunks without overlap, only the decisions
+        count; resources that it has not been given are those of this chunker.
 
     Examples
     --------
@@ -163,9 +142,8 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
         require(is_list, "levels must be a list of chunkers, names and sizes, coarsest first, or None", self.levels)
         for level in levels:
             if isinstance(level, str):
-                rule = (
-                    f"a level must be one of {', '.join(_BY_NAME)}, a chunker or a size{did_you_mean(level, _BY_NAME)}"
-                )
+                names = ", ".join(_BY_NAME)
+                rule = f"a level must be one of {names}, a chunker or a size{did_you_mean(level, _BY_NAME)}"
                 require(level in _BY_NAME, rule, level)
             elif isinstance(level, Chunker):
                 _check_chunker(level, most)
@@ -187,33 +165,27 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
     @property
     def granularities(self) -> list[Granularity]:
         """The granularity of each level."""
-        kinds: list[Any] = [level if level in tuple(_BUILT_IN) else "section" for level in self._levels]
-        others = [place for place, level in enumerate(self._levels) if level not in tuple(_BUILT_IN)]
-        for last in others[-1:]:
-            kinds[last] = "paragraph"
+        kinds: list[Any] = [level if level in tuple(_BUILT_IN) else "paragraph" for level in self._levels]
+        for above in [i for i, kind in enumerate(kinds) if kind == "paragraph"][:-1]:
+            kinds[above] = "section"
         return kinds
 
     def level_chunkers(self) -> list[SegmentingChunker]:
         """Return the chunker of each level."""
         chunkers, most, counter = list[SegmentingChunker](), self.max_tokens, self.counter
         for level in self._levels:
-            chunker = self._level_chunker(level, most, counter)
-            chunkers.append(chunker)
-            most = min(most, chunker.max_tokens)
+            chunkers.append(self._level_chunker(level, most, counter))
+            most = min(most, chunkers[-1].max_tokens)
         return chunkers
 
     def _level_chunker(self, level: Level, most: int, counter: Counter) -> SegmentingChunker:
         """Return the chunker of a level; ``most`` is the maximum of the level above."""
-        lent: dict[str, Any] = {
-            "tokenizer": counter,
-            "sentence_splitter": self.sentence_splitter,
-            "embedder": self.embedder,
-            "batch_size": self.batch_size,
-            "cache": self.cache,
-        }
+        shared = ("sentence_splitter", "embedder", "batch_size", "cache")
+        lent: dict[str, Any] = {"tokenizer": counter} | {name: getattr(self, name) for name in shared}
         if isinstance(level, SegmentingChunker):
             return replace(level, **{name: value for name, value in lent.items() if getattr(level, name) is None})
-        cls = RecursiveChunker if isinstance(level, int) else _BY_NAME[level]
+        name = "recursive" if isinstance(level, int) else level
+        cls: Any = _BUILT_IN.get(name) or chunker_class(name)
         if level == "document":
             most = _UNLIMITED
         elif isinstance(level, int):
@@ -222,20 +194,20 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
             most = min(most, cls.max_tokens)
         least = min(self.size("min_tokens"), most)
         lent |= {"include_context": self.include_context, "language": self.language}
-        return cls(max_tokens=most, min_tokens=least, **lent)
+        chunker: SegmentingChunker = cls(max_tokens=most, min_tokens=least, **lent)
+        return chunker
 
     @property
     def embeds(self) -> bool:
         """True if a level embeds, or chunks have vectors."""
-        return (
-            super().embeds or any(isinstance(c, Chunker) and c.embeds for c in self._levels) or self._is_lent_embedder
-        )
+        own = any(isinstance(level, Chunker) and level.embeds for level in self._levels)
+        return own or self._is_lent_embedder or super().embeds
 
     @property
     def _is_lent_embedder(self) -> bool:
         """True if a level given by name cuts by embeddings."""
-        named = (_BY_NAME.get(level, Chunker) for level in self._levels if isinstance(level, str))
-        return any(issubclass(chunker, VectorsChunker) for chunker in named)
+        named = {level for level in self._levels if isinstance(level, str)} - {*_BUILT_IN}
+        return any(map(cuts_by_embeddings, named))
 
     @property
     def counter(self) -> Counter:
@@ -269,7 +241,7 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
                 replace(chunk, metadata={**chunk.metadata, **chunker.chunk_metadata(chunk, i)})
                 for i, chunk in enumerate(sizes.build_chunks(units, segmentation, limits))
             ]
-            by_size = chunker.by_size or isinstance(chunker, (*_BUILT_IN.values(),))
+            by_size = chunker.by_size or isinstance(chunker, _DocumentChunker)
             levels.append(Explanation(document, chunks, units, segmentation, by_size=by_size))
             edges = np.array([0, *(chunk.end for chunk in chunks)], dtype=np.int64)
         chunks = _link([level.chunks for level in levels])
@@ -283,20 +255,16 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
 
 def _check_chunker(chunker: Chunker, most: int) -> None:
     """Raise `ConfigurationError` unless a chunker can cut a level."""
-    require(
-        isinstance(chunker, SegmentingChunker), "a level must be a chunker of units, such as RecursiveChunker", chunker
-    )
+    rule = "a level must be a chunker of units, such as RecursiveChunker"
+    require(isinstance(chunker, SegmentingChunker), rule, chunker)
     require(getattr(chunker, "contiguous", True), "a level must have contiguous chunks (contiguous=True)", chunker)
     require(not chunker.overlap_tokens, "a level must be without overlap: children cover their parent exactly", chunker)
-    require(
-        chunker.max_tokens <= most, f"max_tokens of a level must be at most max_tokens = {most}", chunker.max_tokens
-    )
+    rule = f"max_tokens of a level must be at most max_tokens = {most}"
+    require(chunker.max_tokens <= most, rule, chunker.max_tokens)
 
 
 def _highest_headings(strength: Ints, start: int, end: int) -> Ints:
-    """Return the edges inside a range that are before its highest headings, and those of the next level if it has only
-    one.
-    """
+    """Return the edges inside a range before its highest headings, and those of the next level if it has only one."""
     inside = strength[start:end]
     heads = start + np.flatnonzero((inside >= Strength.HEADING) & (inside < Strength.HARD_BREAK))
     ranks = np.sort(strength[heads])[::-1][:2]
@@ -326,9 +294,7 @@ def _link(levels: Sequence[Sequence[Chunk]]) -> list[Chunk]:
 
 
 def _merge(levels: Sequence[Explanation], units: Units) -> Segmentation:
-    """Return the segmentation of the finest level's units; each cut has the reason and score of the coarsest level that
-    has it.
-    """
+    """Return the segmentation of the finest level's units; each cut has reason and score of the coarsest with it."""
     cuts, edges = dict[int, Cut](), set(units.edges.tolist())
     for level in levels:
         cuts = {cut.offset: cut for cut in level.cuts} | cuts

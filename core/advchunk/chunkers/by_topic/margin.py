@@ -30,12 +30,8 @@ _KANA = re.compile(r"[\u3040-\u30ff]")  # unique to Japanese
 
 @cache
 def margin_prompts() -> Mapping[str, str]:
-    """Return the published prompts by language, reworded; the passage comes late, so that it is read once as it
-    grows.
-    """
-    prompts: Mapping[str, str] = json.loads(
-        files("advchunk.chunkers.by_topic").joinpath("margin.json").read_text("utf-8")
-    )
+    """Return the published prompts by language, reworded; the passage comes late, so that it is read once."""
+    prompts: dict[str, str] = json.loads(files(__package__).joinpath("margin.json").read_text("utf-8"))
     return prompts
 
 
@@ -46,16 +42,14 @@ class MarginSamplingParams(LanguageModelParams):
     At each gap the model is shown the text before and the sentence after, and asked for "1" (split) or "2" (keep). The
     margin is P(split) - P(keep), from one forward pass. Small models prefer a number or the first option, whatever the
     text; so each question is asked again with the options exchanged, and the margin is the mean. The text is cut where
-    the margin exceeds the threshold, which is the mean of the last few margins once there are enough. A tie is no
-    evidence, and not cut.
+    the margin exceeds the threshold, which is the mean of the last few margins once there are enough.
 
     Departs from the published code by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end
     where blocks do (``markup``), and not at a full-width semicolon (``semicolons``); each question is asked twice, at
-    twice the cost (``calibrate``); and ties are not cut, which the code does everywhere if the model has no preference
-    (``cut_ties``). ``preset="published"`` sets all of this back. Always: text is verbatim; English sentences are ours,
-    not NLTK's; the prompts are reworded, so give the original as ``prompt``; if the text before the gap and the
-    sentence together exceed ``max_tokens``, it cuts without asking; and margins have the opposite sign: higher ones
-    cut.
+    twice the cost (``calibrate``); and ties are no evidence (``cut_ties``). ``preset="published"`` sets all of this
+    back. Always: text is verbatim; English sentences are ours, not NLTK's; the prompts are reworded, so give the
+    original as ``prompt``; if the text before the gap and the sentence together exceed ``max_tokens``, it cuts without
+    asking; and margins have the opposite sign: higher ones cut.
 
     Parameters
     ----------
@@ -114,16 +108,14 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Ask at each gap, cut where the margin exceeds the threshold, join meta-chunks."""
-        prompts = self.prompts_for(units.text)
+        text, prompts = units.text, self.prompts_for(units.text)
         edges, sizes, is_pair = units.edges.tolist(), RunSizes(units, limits.counter), self.context == "pair"
 
         def ask(*gaps: tuple[int, int]) -> Plan[Floats]:
             items = [
                 (fill_prompt(prompt, before=before.strip(), sentence=sentence.strip()), options)
                 for start, gap in gaps
-                for before, sentence in [
-                    (units.text[edges[start] : edges[gap]], units.text[edges[gap] : edges[gap + 1]])
-                ]
+                for before, sentence in [(text[edges[start] : edges[gap]], text[edges[gap] : edges[gap + 1]])]
                 for prompt, options in prompts
             ]
             rows = np.asarray((yield Choose(tuple(items), self.model)) if items else [])

@@ -32,15 +32,13 @@ class OptimalSemanticParams(Params):
     change of topic multiplies the evidence of the vectors by 1 on average; by Markov's inequality and a union bound
     over segmentations, n sentences on one topic are cut with a probability of about n^(1 - penalty).
 
-    With a weak embedder, such as the default one, segments of 3 to 5 sentences are often missed. A text of fewer than
-    about 8 sentences is rarely cut. Where sections change no more than paragraphs do, as in a textbook, it cuts
-    too often: a penalty of 3 to 4 is better there. ``benchmarks/CUTS.md`` has the figures.
+    With a weak embedder, such as the default one, segments of 3 to 5 sentences are often missed, and a text of fewer
+    than about 8 sentences is rarely cut. Where sections change no more than paragraphs do, as in a textbook, a penalty
+    of 3 to 4 is better (benchmarks/CUTS.md).
 
-    Ours. Model: Searle, Casella & McCulloch 1992, "Variance Components", chapter 3. Words: Utiyama & Isahara 2001, "A
-    Statistical Model for Domain-Independent Text Segmentation", ACL. Penalties in ln(n): Zhang & Siegmund 2007, "A
-    modified Bayes information criterion with applications to the analysis of comparative genomic hybridization data",
-    Biometrics 63. Change points from similarities alone: Arlot, Celisse & Harchaoui 2019, "A kernel multiple
-    change-point algorithm via model selection", JMLR 20.
+    Ours. Model: Searle, Casella & McCulloch 1992, "Variance Components", chapter 3. Words: Utiyama & Isahara 2001, ACL.
+    Penalties in ln(n): Zhang & Siegmund 2007, "A modified Bayes information criterion", Biometrics 63. Change points
+    from similarities alone: Arlot, Celisse & Harchaoui 2019, "A kernel multiple change-point algorithm", JMLR 20.
 
     Parameters
     ----------

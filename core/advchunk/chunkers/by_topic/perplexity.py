@@ -21,18 +21,14 @@ class PerplexityParams(LanguageModelParams):
 
     A causal language model reads the text. The surprise of a sentence is the mean over its tokens, each in the context
     of all text before it (`models.causal.per_unit`), as far as it fits ``max_context``. Where surprise falls and rises
-    again, the sentence ends a meta-chunk: it follows best from the text before it, and so completes the idea. A minimum
-    is lower than both its neighbors, and than one of them by at least ``threshold``; or it equals the next sentence,
-    and is lower than the previous one by at least as much.
-
-    A drop equal to ``threshold`` counts, as in the published code; the paper has "greater than".
+    again, the sentence ends a meta-chunk. A minimum is lower than both its neighbors, and than one of them by at least
+    ``threshold``; or it equals the next sentence, and is lower than the previous one by at least as much.
 
     Departs from the published code by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end
     where blocks do (``markup``), and not at a full-width semicolon (``semicolons``). ``preset="published"`` sets all of
-    this back. Always: English sentences are ours, not NLTK's; the text is never changed (the code drops spaces between
-    sentences and cuts long ones); it is tokenized as a whole; a meta-chunk over ``max_tokens`` is cut; and
-    ``threshold_percentile`` depends on this text alone (the code takes the smallest drop of all documents so far, which
-    falls towards 0).
+    this back. Always: English sentences are ours, not NLTK's; the text is never changed, and is tokenized as a whole; a
+    meta-chunk over ``max_tokens`` is cut; and ``threshold_percentile`` depends on this text alone, not on the documents
+    before it. The paper has drops "greater than" the threshold, its code and this "at least".
 
     Parameters
     ----------
@@ -111,8 +107,7 @@ class PerplexityChunker(PerplexityParams, LanguageModelChunker):
 
 
 def minimum_drops(surprise: Floats) -> Floats:
-    """Return the (n - 1,) drops of n units below their higher neighbors, by the gap after each; 0 if it is not a
-    minimum.
+    """Return the (n - 1,) drops of n units below their higher neighbors, by the gap after each; 0 if it is no minimum.
 
     A unit as high as the next is a minimum if it is below the one before. The first and the last unit are not minima.
 

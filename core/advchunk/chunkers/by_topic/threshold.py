@@ -31,10 +31,10 @@ class SemanticThresholdParams(Params):
 
     Departs from both by default: cuts move to the layout (``layout_weight``, ``outline``), and sentences end where
     blocks do (``markup``) and are not those of LangChain's regular expression (``sentences``); sizes are limited
-    (``max_tokens``); and the vectors of a buffer are averaged, weighted by tokens, instead of embedding every sentence
-    2 buffer_size + 1 times (``embed_buffer``). The result of that is nearly the same with the default embedder, and
-    close with a transformer. ``preset="published"`` sets all of this back to LangChain's. Always: text and offsets are
-    exact. From Kamradt 2024, "5 Levels Of Text Splitting", level 4; ``langchain_experimental.text_splitter``.
+    (``max_tokens``); in a language that the embedder does not know, words are compared (``language``); and the vectors
+    of a buffer are averaged, weighted by tokens, instead of embedding every sentence 2 buffer_size + 1 times
+    (``embed_buffer``), with nearly the same result. ``preset="published"`` sets all of this back to LangChain's
+    (``langchain_experimental.text_splitter``). From Kamradt 2024, "5 Levels Of Text Splitting".
 
     Parameters
     ----------
@@ -53,7 +53,13 @@ class SemanticThresholdParams(Params):
 
     algorithm: ClassVar[str] = "semantic-threshold"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "published": {**AS_PUBLISHED, "sentences": "published", "embed_buffer": True, "max_tokens": 1_000_000},
+        "published": {
+            **AS_PUBLISHED,
+            "sentences": "published",
+            "embed_buffer": True,
+            "max_tokens": 1_000_000,
+            "language": "en",
+        },
     }
     preset: Literal["published"] | None = None
     buffer_size: Annotated[int, Bounds(0)] = 1

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from advchunk.text.counters import SPACED_WORDS, WORDS
 
 _STRICT = "philosophy"  # the domain with a threshold of its own
 _DROPPED = 2  # characters of a sentence that the published code drops
-BreakDecision: TypeAlias = Literal["continue", "semantic", "forced"]
 
 
 @dataclass(kw_only=True)
@@ -31,12 +30,11 @@ class UniversalSemanticParams(Params):
 
     A *higher* threshold cuts more often: the published text and code contradict each other here, and this follows the
     code. Absolute thresholds do not transfer between embedders (similarities of the E5 family are all between .73 and
-    .92), and at .5 most neighbors are below the threshold, so a chunk simply ends once it has ``min_chunk_size`` words.
-    The signal of `explain` shows it: such cuts stand at the first place allowed. A percentile of the document's own
-    similarities transfers. ``preset="relative"`` takes the fifth, so chunks end at the least similar neighbors only,
-    and are too large for most retrieval; for that take ``threshold_percentile=50, min_chunk_size=100``
-    (benchmarks/CUTS.md). On planted topics the defaults are worse than no cut, and ``preset="topics"`` is not
-    (benchmarks/defaults.py).
+    .92), and at .5 most neighbors are below the threshold, so a chunk simply ends once it has ``min_chunk_size`` words,
+    as the signal of `explain` shows. A percentile of the document's own similarities transfers. ``preset="relative"``
+    takes the fifth: chunks are too large for most retrieval; for that take ``threshold_percentile=50,
+    min_chunk_size=100`` (benchmarks/CUTS.md). On planted topics the defaults are worse than no cut, and
+    ``preset="topics"`` is not (benchmarks/defaults.py).
 
     Departs from the published code (Project Alexandria, "Universal Semantic Chunking Technical Specification", 2026) by
     default: cuts move to the layout (``layout_weight``, ``outline``), and sentences end where blocks do (``markup``);
@@ -50,8 +48,7 @@ class UniversalSemanticParams(Params):
     ----------
     preset : "published" for the original, on plain text; "relative": ``threshold_percentile`` 5, for topics, not for
         retrieval; "topics": ``threshold_percentile`` 10 and ``min_chunk_size`` 50, for short topics.
-    threshold : cosine similarity of neighboring sentences below which a chunk may end, -1..1. The published .5 ends
-        nearly every chunk at the first place allowed.
+    threshold : cosine similarity of neighboring sentences below which a chunk may end, -1..1.
     threshold_percentile : percentile (0..100) of the document's similarities to use as the threshold instead.
     center : True subtracts the document's mean vector first, which helps static embedders most.
     min_chunk_size : minimum words of a chunk that ends at a change of topic, 0..max_chunk_size; the default shrinks in
@@ -59,13 +56,11 @@ class UniversalSemanticParams(Params):
     max_chunk_size : maximum words of a chunk, >= 1; a longer sentence is split. A heading kept with the text after the
         end of a topic may add its own words.
     domain : published preset for ``threshold`` and ``max_chunk_size``, instead of these: "philosophy" .45, any other
-        .55, both with 1200 words. Only this parameter sets them: ``domain`` in the
-        metadata of a document, which the specification copies into that of its chunks, does not.
+        .55, both with 1200 words. The ``domain`` in the metadata of a document sets neither.
     sentences : "published" splits at ``(?<=[.!?])\s+``, which splits "Dr. Smith" and no Chinese text, counts as words
         what stands between white space, and decides as if there were no sentences of one or two characters; "plain"
         also splits at the stops of other scripts; "accurate" is the sentences of the other chunkers. A
-        ``sentence_splitter`` overrides all three. All of them split within blocks: a heading, list item, table or block
-        of code is never joined with the sentence after it (unless ``markup="plain"``).
+        ``sentence_splitter`` overrides all three. All split within blocks, unless ``markup="plain"``.
     max_tokens : maximum tokens of a chunk, context included, >= 1; the default is enough for 1500 words.
     """
 
@@ -109,19 +104,6 @@ class UniversalSemanticParams(Params):
         return (0.45 if self.domain.lower() == _STRICT else 0.55), 1200
 
 
-def decide_break(
-    similarity: float, buffer_words: int, next_words: int, *, threshold: float, minimum: int, maximum: int
-) -> BreakDecision:
-    """Decide whether a chunk of ``buffer_words`` words ends before a sentence of ``next_words`` words.
-
-    >>> decide_break(0.22, 250, 18, threshold=0.5, minimum=200, maximum=1500)
-    'semantic'
-    """
-    if buffer_words + next_words > maximum:
-        return "forced"
-    return "semantic" if similarity < threshold and buffer_words >= minimum else "continue"
-
-
 @dataclass(kw_only=True)
 class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
     """End chunks at changes of topic (`UniversalSemanticParams`).
@@ -151,12 +133,12 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
         threshold, maximum = self.bounds()
         if self.threshold_percentile is not None and len(similarity):
             threshold = float(np.percentile(similarity, self.threshold_percentile))
-        breaks, buffer, minimum = dict[int, BreakDecision](), int(words[counted[:1]].sum()), self.min_words
-        for i, value in zip(counted[1:].tolist(), similarity.tolist(), strict=True):
-            decision = decide_break(value, buffer, int(words[i]), threshold=threshold, minimum=minimum, maximum=maximum)
-            if decision != "continue":
-                breaks[i], buffer = decision, 0
-            buffer += int(words[i])
+        breaks, buffer, minimum = dict[int, str](), int(words[counted[:1]].sum()), self.min_words
+        ahead = zip(counted[1:].tolist(), words[counted[1:]].tolist(), similarity.tolist(), strict=True)
+        for i, size, value in ahead:
+            if buffer + size > maximum or (value < threshold and buffer >= minimum):
+                breaks[i], buffer = "forced" if buffer + size > maximum else "semantic", 0
+            buffer += size
         cuts = cutting.cuts_at(np.array([*breaks], dtype=np.int64), len(units))
         gaps = np.full(len(units) - 1, np.nan)
         gaps[counted[1:] - 1] = 1 - similarity

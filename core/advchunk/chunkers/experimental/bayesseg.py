@@ -34,16 +34,12 @@ class BayesSegParams(WindowedParams, LexicalParams):
     blocks do (``markup``), texts over ``max_units`` are segmented in windows, and unless ``n_segments`` is given, a
     segment costs ``segment_cost`` * ln(words), without which the model cuts two or three times too often.
     ``preset="published"`` sets all of this back, with the sizes of the specification. Always: words are normalized as
-    in the other lexical chunkers. The duration prior of the reference implementation, which needs the true mean length,
-    and its learning of the prior are left out. Ties go to the longer last segment, so a sentence without words is never
-    a segment. ``likelihood="utiyama-isahara"`` is an older cost for the same search, without parameters, and the
-    strongest simple baseline.
+    in the other lexical chunkers; the duration prior of the reference implementation and its learning of the prior are
+    left out. Ties go to the longer last segment, so a sentence without words is never a segment.
 
-    With the uniform prior of the paper, or with Utiyama and Isahara's cost, long texts get too few segments, because
-    the vocabulary of the whole text smooths every segment. ``preset="long"`` uses the word frequencies of the text as
-    the prior (ours), which suits texts of a hundred sentences or more.
-
-    No preset beats the default on real text, where "long" cuts too often (benchmarks/CUTS.md).
+    With the uniform prior of the paper, or with Utiyama and Isahara's cost, an older one without parameters, long texts
+    get too few segments, because the vocabulary of the whole text smooths every segment. ``preset="long"`` takes the
+    word frequencies of the text as the prior (ours). On real text it cuts too often (benchmarks/CUTS.md).
 
     Eisenstein & Barzilay 2008, "Bayesian Unsupervised Topic Segmentation", EMNLP, sections 3 and 4; their
     ``bayes-seg``. Utiyama & Isahara 2001, "A Statistical Model for Domain-Independent Text Segmentation", ACL.

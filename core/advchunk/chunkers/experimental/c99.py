@@ -26,12 +26,9 @@ class C99Params(WindowedParams, LexicalParams):
 
     Sentences are compared by the cosine similarity of their word counts. For short texts only the order of these values
     is meaningful, so each is replaced by its rank: the fraction of the similarities around it that it exceeds. The
-    density of a segmentation is
-
-        D = (sum of ranks of all pairs inside segments) / (number of these pairs)
-
-    The text is split until no split is possible, each time where D grows most. Splits are kept until the growth,
-    smoothed over seven of them, no longer exceeds mean + ``cutoff_z`` standard deviations of all.
+    density of a segmentation is the mean rank of all pairs inside segments. The text is split until no split is
+    possible, each time where it grows most. Splits are kept until the growth, smoothed over seven of them, no longer
+    exceeds mean + ``cutoff_z`` standard deviations of all.
 
     On real text it cuts two to three times too often; there take ``preset="coarse"`` (benchmarks/CUTS.md).
 

@@ -41,23 +41,20 @@ class SemanticClusterParams(WindowedParams, GroupedParams):
 
     Clusters ignore order, so they alternate in the text. Runs of fewer than ``min_cluster_size`` sentences are merged
     with the more similar neighbor (ties go to the left), shortest first; noise joins the run around it
-    (`runs.assign_noise`); a text of noise only is one segment. ``connectivity="chain"`` merges neighbors only, by ward,
-    so clusters are passages from the start. It is better if the order of sentences matters, and for long texts: 10,000
-    sentences take 0.2 seconds.
+    (`runs.assign_noise`). ``connectivity="chain"`` merges neighbors only, by ward, so clusters are passages from the
+    start. It is better if the order of sentences matters, and for long texts: 10,000 sentences take 0.2 seconds.
 
     Unrestricted HAC takes O(n^2) memory and time, so texts of more than ``max_units`` sentences are first merged along
     the chain, to as many runs (5,000 take 200 MB). HDBSCAN takes O(n^2) time, and works in windows beyond
-    ``max_units``. On the chain a merge can have a smaller distance than an earlier one; merging stops at the first
-    above ``distance_threshold``. Identical sentences are never separated.
+    ``max_units``. On the chain merging stops at the first distance above ``distance_threshold``. Identical sentences
+    are never separated.
 
     Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end
     where blocks do (``markup``), and texts over ``max_units`` are first merged. ``preset="published"`` sets this back.
 
-    Ward 1963, "Hierarchical grouping to optimize an objective function"; Murtagh & Legendre 2014, "Ward's hierarchical
-    agglomerative clustering method" (this is its Ward2). On the chain: Grimm 1987, "CONISS"; Randriamihamison,
-    Vialaneix & Neuvial 2021, "Applicability and interpretability of Ward's hierarchical agglomerative clustering with
-    or without contiguity constraints". Campello, Moulavi & Sander 2013, "Density-based clustering based on hierarchical
-    density estimates".
+    Ward 1963, "Hierarchical grouping to optimize an objective function"; Murtagh & Legendre 2014, whose Ward2 this is.
+    On the chain: Grimm 1987, "CONISS"; Randriamihamison, Vialaneix & Neuvial 2021. Campello, Moulavi & Sander 2013,
+    "Density-based clustering based on hierarchical density estimates".
 
     Parameters
     ----------
@@ -169,8 +166,7 @@ def agglomerate(
 ) -> Ints:
     """Merge the two nearest clusters until ``clusters`` remain or none are within ``threshold``: (n,) labels from 0.
 
-    There may be fewer than ``clusters`` if distances are tied. More than ``max_rows`` rows are first merged along the
-    chain.
+    There are fewer than ``clusters`` if distances are tied. More than ``max_rows`` are first merged along the chain.
     """
     from scipy.cluster import hierarchy
     from scipy.spatial.distance import pdist
@@ -192,13 +188,8 @@ def agglomerate_chain(rows: Floats, *, clusters: int = 1, threshold: float = inf
     """Merge the two nearest adjacent runs, by ward, until ``clusters`` remain or none are within ``threshold``.
 
     Returns the cuts, and for each gap the distance of the runs on both sides when they merged or at the end, (n - 1,).
-
     Exact, in O(n (log n + d)): a heap holds the distances of adjacent runs, and a merge changes two of them. Ties go to
     the first in the text.
-
-    >>> cuts, gaps = agglomerate_chain(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), clusters=2)
-    >>> cuts.tolist(), gaps.round(2).tolist()
-    ([0, 2, 3], [0.0, 1.63])
     """
     n = left = len(rows)
     sums = rows.astype(np.float64)  # indexed by the start of a run

@@ -33,7 +33,8 @@ class DiscourseSegmenterParams(Params):
 
     The units are elementary discourse units, roughly clauses (`edus.Edus`), found by connectives and punctuation. A
     unit starts a segment if it begins with a strong connective ("however", "therefore", "in contrast", "nevertheless"
-    ...) at the start of a sentence or after a semicolon, colon or dash. A weak connective ("and", "but", "or"), one within its clause (", however,") or one after a comma does not.
+    ...) at the start of a sentence or after a semicolon, colon or dash. A weak connective ("and", "but", "or"), one
+    within its clause (", however,") or one after a comma does not.
 
     No chunk contains a strong connective after its start, unless it would otherwise be smaller than ``min_tokens``,
     which is 0 by default. A text full of connectives therefore gets small chunks; 64 suits retrieval better.
@@ -59,10 +60,9 @@ class DiscourseSegmenterParams(Params):
 
     References
     ----------
-    Ours. Marcu 2000, "The rhetorical parsing of unrestricted texts: a surface-based approach", Computational
-    Linguistics 26(3), for units and segments by connectives; Prasad et al. 2008, "The Penn Discourse TreeBank 2.0",
-    LREC, for the connectives.
-    """  # noqa: E501
+    Ours. Marcu 2000, "The rhetorical parsing of unrestricted texts", Computational Linguistics 26(3), for units and
+    segments by connectives; Prasad et al. 2008, "The Penn Discourse TreeBank 2.0", LREC, for the connectives.
+    """
 
     algorithm: ClassVar[str] = "discourse"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"published": AS_PUBLISHED}
@@ -111,11 +111,11 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
         """Find the cheapest segmentation."""
         texts, scale = units.strings(), float(np.log(len(units)))
         lexicon = get_lexicon(self.language, self.connectives)
-        openings, before = [lexicon.opening(text) for text in texts], ["", *texts[:-1]]
         inside = [False, *(units.strength[1:-1] == Strength.WITHIN_SENTENCE).tolist()]
-        starters = list(map(segment_opening, openings, inside, before))
-        is_start = np.array([connective is not None for connective in starters])
-        cut_costs, sizes = np.array(list(map(clause_cut_cost, openings, inside, before))), units.token_counts()
+        judged = list(map(_judge_cut, map(lexicon.opening, texts), inside, ["", *texts[:-1]]))
+        starters, sizes = [opening for opening, _ in judged], units.token_counts()
+        is_start = np.array([opening is not None for opening in starters])
+        cut_costs = np.array([cost for _, cost in judged])
         evidence, weight = costs.evidence(vectors), _SIZE_WEIGHT * scale
         cost = segment_costs(evidence, sizes, is_start, cut_costs * scale, self.target, weight)
         budget = np.array([limits.budget(start) for start in units.edges[:-1].tolist()], dtype=np.int64)
@@ -125,21 +125,16 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
         return Segmentation(cuts, reason=reasons, gaps=1 - neighbor_similarity(vectors), figures={"cost": total})
 
 
-def segment_opening(opening: Connective | None, inside: bool, before: str) -> Connective | None:
-    """Return the strong connective with which a unit starts a segment, or None.
+def _judge_cut(opening: Connective | None, inside: bool, before: str) -> tuple[Connective | None, float]:
+    """Return the strong connective with which a unit starts a segment, if any, and the cost of a cut, in ln(n).
 
     A unit ``inside`` a sentence starts a segment only if the unit before it ends with a semicolon, colon or dash.
     """
-    is_strong = opening is not None and opening.strength == "strong"
-    return opening if is_strong and (not inside or before.rstrip()[-1:] in BREAKS) else None
-
-
-def clause_cut_cost(opening: Connective | None, inside: bool, before: str) -> float:
-    """Return the cost of a cut before a unit, in ln(n): 0 between sentences."""
-    if not inside:
-        return 0.0
-    is_coordinate = before.rstrip()[-1:] in BREAKS or (opening is not None and opening.kind == "conjunction")
-    return _CLAUSE_CUT if is_coordinate else _SUBORDINATE_CUT
+    follows_break = before.rstrip()[-1:] in BREAKS
+    is_strong = opening is not None and opening.strength == "strong" and (follows_break or not inside)
+    is_coordinate = follows_break or (opening is not None and opening.kind == "conjunction")
+    cost = 0.0 if not inside else _CLAUSE_CUT if is_coordinate else _SUBORDINATE_CUT
+    return opening if is_strong else None, cost
 
 
 def segment_costs(
@@ -147,10 +142,8 @@ def segment_costs(
 ) -> SegmentCost:
     """Return the cost of segments, with those of their size, of strong connectives within them, and of the cut before.
 
-    Parameters
-    ----------
-    sizes, starters, cut_costs : (n,) by unit: tokens, True if it starts a segment, cost of a cut before it.
-    target, weight : tokens of a segment; cost of a segment of size 0, or of twice the target.
+    Each unit has tokens, whether it starts a segment, and the cost of a cut before it; ``weight`` is the cost of a
+    segment of size 0, or of twice the ``target``.
     """
     total, before = np.r_[0, np.cumsum(sizes)], np.r_[0, np.cumsum(starters)]
 

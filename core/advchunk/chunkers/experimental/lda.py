@@ -29,8 +29,7 @@ class LDATopicParams(WindowedParams, LexicalParams):
 
     Latent Dirichlet allocation learns ``num_topics`` topics from the sentences of the document (or of a collection, see
     ``model``) and infers the topic counts of each sentence. The counts of up to ``block_size`` sentences before a gap,
-    plus the prior, give p; those after it give q. The score of the gap is their Jensen-Shannon divergence in bits, from
-    0 for equal blocks to 1 for disjoint ones:
+    plus the prior, give p; those after it give q. The score of the gap is their Jensen-Shannon divergence in bits:
 
         m = (p + q) / 2,   JSD = 1/2 sum_k p_k log2(p_k / m_k) + 1/2 sum_k q_k log2(q_k / m_k)
 
@@ -40,29 +39,25 @@ class LDATopicParams(WindowedParams, LexicalParams):
     * with ``rule="depth"``, the valley of the similarity 1 - JSD is deep: climbing left and right from the gap while
       the similarity does not fall, the sum of both climbs is at least mean + cutoff_z std of those of all valleys.
 
-    This project's specification prefers local *minima* of divergence, which contradicts its own threshold, because
-    topics change least there; this cuts at maxima. The effect of a fixed threshold depends on the number of topics:
-    with the defaults, nearly every gap of a short document exceeds 0.3, and every local maximum is a boundary. Use a
-    preset: "depth" is relative and averages ten models, because a model of one short text varies much by chance;
-    "topictiling" is the published algorithm, intended for use with a ``model``; "coarse" is for real text, with few
-    long topics (benchmarks/CUTS.md).
+    This project's specification prefers local *minima* of divergence, where topics change least; this cuts at maxima.
+    The effect of a fixed threshold depends on the number of topics: with the defaults, nearly every gap of a short
+    document exceeds 0.3, and every local maximum is a boundary. Use a preset: "depth" is relative and averages ten
+    models, because a model of one short text varies much by chance; "topictiling" is the published algorithm, intended
+    for use with a ``model``; "coarse" is for real text, with few long topics (benchmarks/CUTS.md).
 
     Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end
     where blocks do (``markup``), and texts over ``max_units`` are segmented in windows. ``preset="published"`` sets
-    this back. Departs from TopicTiling: the defaults, which are the specification's; topics of the document itself;
-    stemming and stop words; deterministic inference for each sentence instead of sampling in windows; the outermost
-    gaps may be boundaries; a flat valley is cut in its middle, not at its end. The cutoff at mean - std / 2 is the
-    paper's; the published code subtracts half the *variance*.
+    this back. Departs from TopicTiling: topics of the document itself; stemming and stop words; deterministic inference
+    for each sentence; the outermost gaps may be boundaries; a flat valley is cut in its middle. The cutoff at
+    mean - std / 2 is the paper's; the published code subtracts half the *variance*.
 
     Riedl & Biemann 2012, "TopicTiling: A Text Segmentation Algorithm based on LDA", ACL Student Research Workshop;
-    Blei, Ng & Jordan 2003, "Latent Dirichlet Allocation", JMLR 3; Lin 1991, "Divergence measures based on the
-    Shannon entropy", IEEE Transactions on Information Theory 37(1).
+    Blei, Ng & Jordan 2003, "Latent Dirichlet Allocation", JMLR 3; Lin 1991, IEEE Trans. Information Theory 37(1).
 
     Parameters
     ----------
-    num_topics : number of topics of a document (of a window, in one of more than ``max_units`` sentences), 2..10,000; a
-        ``model`` has its own. Memory is about 15 bytes * topics * distinct words of each sentence, summed over at most
-        ``max_units`` sentences.
+    num_topics : number of topics of a document (or window), 2..10,000; a ``model`` has its own. Memory is about 15
+        bytes * topics * distinct words of each sentence.
     block_size : number of sentences compared on each side of a gap, >= 1; fewer at the ends of the text.
     divergence_threshold : divergence in bits above which a gap is a boundary with ``rule="threshold"``, 0..1.
     rule : rule for boundaries, "threshold" or "depth".
@@ -76,10 +71,9 @@ class LDATopicParams(WindowedParams, LexicalParams):
         with ``samples * iterations``; ``timeout`` bounds it.
     iterations : number of passes of the sampler over a document's words, >= 4.
     tolerance : maximum rise of the likelihood in the last quarter of the iterations, in nats per word, > 0; beyond it,
-        or if the likelihood is not finite, `NotConverged` is raised and the fallback takes over. None is unlimited:
-        in short texts chance alone moves the likelihood by 0.3 and more (see `topics.train`).
+        `NotConverged` is raised and the fallback takes over. None is unlimited (see `topics.train`).
     seed : seed of the first model, 0..2^32 - 1; see `topics.train` for what else the topics depend on.
-    preset : "published", "depth", "topictiling" or "coarse"; sets the parameters above that are not given.
+    preset : "published", "depth", "topictiling" or "coarse".
     """
 
     algorithm: ClassVar[str] = "lda-topic"

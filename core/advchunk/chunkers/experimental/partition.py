@@ -30,22 +30,20 @@ class GraphPartitionParams(WindowedParams, GroupedParams):
     Chunks are the runs of sentences of one community.
 
     An absolute threshold does not transfer between embedders, and at 0.6 seven out of eight sentences have no edge.
-    Such a sentence joins the run around it (`runs.assign_noise`); a text without edges is one segment. ``neighbors``
-    connects each sentence to its nearest neighbors instead, regardless of the embedder; ``preset="neighbors"`` is far
-    better. The graph ignores the order of the text, so communities alternate; ``min_run`` merges short runs.
+    Such a sentence joins the run around it (`runs.assign_noise`). ``neighbors`` connects each sentence to its nearest
+    neighbors instead; ``preset="neighbors"`` is far better. Communities alternate; ``min_run`` merges short runs.
 
     Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end
     where blocks do (``markup``), ``threshold`` is .6, a sentence without edges joins the run around it
     (``join_isolated``), and texts over ``max_units`` are segmented in windows. ``preset="published"`` sets all of this
     back. Always: ``max_tokens`` applies.
 
-    Comparing n sentences takes O(n^2) time, up to ``max_units`` (in proportion to the text beyond). Similarities are
-    computed in blocks, so memory grows with sentences and edges only. More than a million edges in a window raise an
-    error, and the fallback takes over: raise ``threshold``, lower ``max_units``, or use ``neighbors``.
+    Comparing n sentences takes O(n^2) time, up to ``max_units`` (in proportion to the text beyond), and memory grows
+    with sentences and edges. More than a million edges in a window raise an error, and the fallback takes over: raise
+    ``threshold``, lower ``max_units``, or use ``neighbors``.
 
     Blondel, Guillaume, Lambiotte & Lefebvre 2008, "Fast unfolding of communities in large networks". Traag, Waltman &
-    van Eck 2019, "From Louvain to Leiden: guaranteeing well-connected communities". Newman 2004, "Analysis of weighted
-    networks".
+    van Eck 2019, "From Louvain to Leiden". Newman 2004, "Analysis of weighted networks".
 
     Parameters
     ----------
@@ -53,8 +51,7 @@ class GraphPartitionParams(WindowedParams, GroupedParams):
         text (benchmarks/CUTS.md).
     method : community detection: "louvain" (needs ``advchunk[graph]``) or "leiden" (``advchunk[leiden]``).
     threshold : cosine similarity above which two sentences are connected, 0..1. Poor with static embedders (Pk .43 on
-        planted topics, no cut .44): take ``preset="neighbors"`` (.12). Our specification has 0.7; with the
-        built-in embedder 0.6 cuts as often as 0.7 did with its first version, whose cosines were higher.
+        planted topics, no cut .44): take ``preset="neighbors"`` (.12).
     neighbors : number of nearest neighbors that a sentence is connected to, >= 1; None connects all above
         ``threshold``.
     resolution : resolution of the modularity, 1e-6..1e6; higher values give smaller communities.

@@ -30,9 +30,9 @@ class TextTilingParams(LexicalParams):
     depth of the gap is (l - s) + (r - s). A boundary is a peak of depth above mean + ``cutoff_z`` standard deviations
     of all depths, without a higher peak nearby.
 
-    The defaults are those of this project's specification and no better than chance, because they score only every
-    fifth gap. Use a preset: "hearst" has the paper's cutoff; "fine" does not smooth and has a stricter cutoff; "coarse"
-    is for real text, where these two cut about six times too often (benchmarks/CUTS.md).
+    The defaults are those of this project's specification, and no better than chance. Use a preset: "hearst" has the
+    paper's cutoff; "fine" does not smooth and has a stricter cutoff; "coarse" is for real text, where these two cut
+    about six times too often (benchmarks/CUTS.md).
 
     Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``) and sentences
     end where blocks do (``markup``). ``preset="published"`` sets this back; give "hearst" with it as parameters for the
@@ -41,8 +41,8 @@ class TextTilingParams(LexicalParams):
     boundary is always a peak itself, and a plateau is cut in its middle; the ends of the text count as boundaries for
     ``spacing``. Gaps skipped by ``step`` are not scored; `explain` shows 0 for them.
 
-    A text shorter than two blocks has shorter blocks; one of at most ``step`` sentences is not cut. From Hearst 1997,
-    "TextTiling: Segmenting Text into Multi-paragraph Subtopic Passages", Computational Linguistics 23(1), section 5.
+    From Hearst 1997, "TextTiling: Segmenting Text into Multi-paragraph Subtopic Passages", Computational Linguistics
+    23(1), section 5.
 
     Parameters
     ----------
@@ -56,10 +56,9 @@ class TextTilingParams(LexicalParams):
         as in the paper, are about two sentences.
     target_tokens : target size of a chunk in tokens, without context and overlap, met within 20 %; at least min_tokens,
         1..(max_tokens - overlap_tokens) / 1.2. A boundary is kept if the text before and after it can be divided into
-        chunks of that size, within a sentence if necessary. The target is missed only where no division meets it: in a
-        text, or a section between hard stops, below .8 of it or between 1.2 and 1.6 of it, and beside tables, code and
-        formulas, which are not cut for it. None disables it.
-    preset : "published", "hearst", "fine" or "coarse"; sets the parameters above that are not given.
+        chunks of that size, within a sentence if necessary. It is missed only where no division meets it, and beside
+        tables, code and formulas, which are not cut for it. None disables it.
+    preset : "published", "hearst", "fine" or "coarse".
     """
 
     algorithm: ClassVar[str] = "texttiling"

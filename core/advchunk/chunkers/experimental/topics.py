@@ -23,16 +23,10 @@ _MAX_ROUNDS = 100  # of inference; a word that is still undecided then has equal
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Topics:
-    """K topics over V words.
+    """K topics over V words."""
 
-    Parameters
-    ----------
-    shares : (K, V) the probability of each word in each topic, float32.
-    prior : (K,) the Dirichlet parameter of a text's topics, > 0.
-    """
-
-    shares: Floats
-    prior: Floats
+    shares: Floats  # (K, V) the probability of each word in each topic, float32
+    prior: Floats  # (K,) the Dirichlet parameter of a text's topics, > 0
 
     def infer(self, words: Terms) -> tuple[Floats, Floats]:
         """Return the expected number of words of each topic in each unit, and the number of words likeliest in it.
@@ -40,11 +34,7 @@ class Topics:
         Each unit is treated as a separate text. The probability of a topic for a word is proportional to the word's
         share in the topic, times the prior plus the expected number of the unit's other words in the topic; it is
         iterated until it converges (CVB0 with fixed topics: Asuncion, Welling, Smyth & Teh 2009, "On Smoothing and
-        Inference for Topic Models", UAI, section 2.4). A Gibbs sampler estimates the same by sampling.
-
-        Returns
-        -------
-        Two (n, K) arrays whose rows sum to the words of the unit. Ties go to the first topic.
+        Inference for Topic Models", UAI, section 2.4). The rows of both (n, K) arrays sum to the words of the unit.
         """
         from scipy.sparse import csr_array
 
@@ -65,10 +55,9 @@ class Topics:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopicModel:
-    """The topics of a collection of texts, their vocabulary, and the normalization of its words.
+    """The topics of a collection of texts, their vocabulary, and the normalization of its words, created by `fit`.
 
-    Created by `fit`, with the V distinct terms as vocabulary; `pickle` stores it. Inference needs numpy and scipy
-    alone, and gives the same topics on any machine.
+    Inference needs numpy and scipy alone, and gives the same topics on any machine.
 
     >>> model = TopicModel.fit(["Cats purr and nap.", "Courts rule.", "A cat naps.", "The court ruled."], num_topics=2)
     >>> model.vocabulary
@@ -133,29 +122,19 @@ def sampler() -> Any:
 
 
 def train(words: Terms, *, num_topics: int, iterations: int, seed: int, tolerance: float | None) -> Topics:
-    """Train topics on units, each a separate text, by collapsed Gibbs sampling with tomotopy.
+    """Train topics on units, each a separate text, by collapsed Gibbs sampling (Griffiths & Steyvers 2004).
+
+    `NotConverged` is raised if the topics have not converged or the likelihood is not finite, `MissingExtra` without
+    tomotopy.
 
     Parameters
     ----------
     words : the terms of the units, at least one in all.
-    num_topics : number of topics, 2..10,000.
-    iterations : passes over all words, >= 4.
+    num_topics, iterations : number of topics, 2..10,000, and passes over all words, >= 4.
     seed : 0..2^32 - 1. The same seed gives the same topics in any process, but processors with other vector
-        instructions round sums differently; set ``TOMOTOPY_ISA=sse2`` in the environment for the same result on all x86
-        processors.
-    tolerance : maximum rise of the likelihood over the last quarter of the passes, in nats per word, > 0; beyond it the
-        topics have not converged. For large collections: chance alone moves it by 0.3 in a text of 70 sentences, and by
-        1 in one of ten words. None is unlimited.
-
-    Raises
-    ------
-    NotConverged : the topics have not converged, or the likelihood is not finite.
-    MissingExtra : tomotopy is not installed.
-
-    References
-    ----------
-    Blei, Ng & Jordan 2003, "Latent Dirichlet Allocation", JMLR 3; Griffiths & Steyvers 2004, "Finding scientific
-    topics", PNAS 101.
+        instructions round sums differently; set ``TOMOTOPY_ISA=sse2`` for the same result on all x86 processors.
+    tolerance : maximum rise of the likelihood over the last quarter of the passes, in nats per word, > 0; None is
+        unlimited. Chance alone moves it by 0.3 in a text of 70 sentences, and by 1 in one of ten words.
     """
     # On some of these tomotopy would crash.
     require(2 <= num_topics <= 10_000, "num_topics must be in 2..10,000", num_topics)

@@ -1,7 +1,7 @@
 """Summaries made of the most central sentences, verbatim."""
 
 from collections.abc import Mapping, Sequence
-from heapq import heapify, heappop, heapreplace
+from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
@@ -15,14 +15,12 @@ _TITLE_NAMES = 3
 
 
 class Sentence(NamedTuple):
-    """A sentence: its document, its span there without white space around, its text, and canonical names of its
-    entities.
-    """
+    """A sentence of a document."""
 
     document: str
-    span: Span
+    span: Span  # without white space around it
     text: str
-    entities: frozenset[str]
+    entities: frozenset[str]  # canonical names
 
 
 class Source(NamedTuple):
@@ -33,22 +31,13 @@ class Source(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """A summary of a part of a corpus.
-
-    Parameters
-    ----------
-    title : a name for it.
-    text : sentences of the corpus, one a line, or of a model.
-    sources : spans of the sentences, or of those that the model was shown.
-    by : "sentences" or "model".
-    status : the reason for which there is no summary by a model; empty if there is one or none was asked for.
-    """
+    """A summary of a part of a corpus."""
 
     title: str
-    text: str
-    sources: tuple[Source, ...]
-    by: str = "sentences"
-    status: str = ""
+    text: str  # sentences of the corpus, one a line, or of a model
+    sources: tuple[Source, ...]  # spans of the sentences, or of those that the model was shown
+    by: str = "sentences"  # or "model"
+    status: str = ""  # why there is no summary by a model; empty if there is one or none was asked for
 
 
 def summarize(
@@ -60,16 +49,10 @@ def summarize(
 ) -> Summary:
     """Return the most central sentences, in their order, that fit.
 
-    A sentence is worth the summed strengths of its entities that no chosen sentence has. The one that is worth most is
-    chosen (ties to the first) until none is worth anything or the next does not fit. A text without entities is
-    summarized by its first sentences.
-
-    Parameters
-    ----------
-    sentences : non-empty texts.
-    strengths : of entities, by canonical name, >= 0: their weighted degrees in the community.
-    names : of entities to show, by canonical name.
-    max_tokens : of the text, >= 1.
+    A sentence is worth the summed ``strengths`` (>= 0) of its entities that no chosen sentence has. The one that is
+    worth most is chosen (ties to the first) until none is worth anything or the next does not fit. A text without
+    entities is summarized by its first sentences. ``strengths``, the weighted degrees of entities in the community, and
+    the ``names`` to show are by canonical name.
     """
     chosen = _cover(sentences, strengths, max_tokens, counter)
     chosen = chosen or _first(sentences, max_tokens, counter) or [_shortened(sentences[0], max_tokens, counter)]
@@ -81,9 +64,7 @@ def summarize(
 def _cover(
     sentences: Sequence[Sentence], strengths: Mapping[str, float], max_tokens: int, counter: Counter
 ) -> list[Sentence]:
-    """Choose greedily. A worth can only fall, so one that is still the highest after an update is the highest of
-    all.
-    """
+    """Choose greedily: a worth can only fall, so one that is still the highest after an update is the highest."""
 
     def worth(i: int) -> float:
         return round(sum(strengths.get(name, 0.0) for name in sorted(sentences[i].entities - covered)), 9)
@@ -92,12 +73,11 @@ def _cover(
     queue = [(-worth(i), i) for i in range(len(sentences))]
     heapify(queue)
     while queue:
-        highest, i = queue[0]
+        highest, i = heappop(queue)
         current = -worth(i)
         if current > highest:
-            heapreplace(queue, (current, i))
+            heappush(queue, (current, i))
             continue
-        heappop(queue)
         if not current:
             break
         if counter(_join([sentences[k] for k in sorted({*chosen, i})])) <= max_tokens:

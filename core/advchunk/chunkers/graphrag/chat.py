@@ -23,6 +23,7 @@ _T = TypeVar("_T")
 
 GRAPHRAG_VERSION: Final = "graphrag-1"  # of the prompts; part of the cache key of answers
 _MAX_ANSWER = 2048  # tokens
+_MAX_CHARACTERS = 16 * _MAX_ANSWER  # of an answer; parsing one of these takes some .2 s at most
 _MAX_NAME, _MAX_DESCRIPTION, _MAX_REPORT = 120, 400, 20_000  # characters
 _MAX_STRENGTH = 10
 _WORDS_PER_TOKEN = 0.7
@@ -42,19 +43,12 @@ def _prompt(name: str) -> str:
 
 @dataclass(frozen=True)
 class Asker:
-    """Sends requests to a chat model.
+    """Sends requests to a chat model."""
 
-    Parameters
-    ----------
-    chat : the model, perhaps behind a cache.
-    temperature, seed : of sampling.
-    attempts : maximum requests until an answer can be used, >= 1.
-    """
-
-    chat: Any
+    chat: Any  # the model, perhaps behind a cache
     temperature: float
     seed: int
-    attempts: int
+    attempts: int  # maximum requests until an answer can be used, >= 1
 
     def ask(
         self, messages: tuple[tuple[str, str], ...], schema: dict[str, Any], parse: Callable[[Any], _T]
@@ -62,7 +56,19 @@ class Asker:
         """Ask until ``parse`` takes the JSON of an answer: it raises `BadModelOutput`."""
         settings = _MAX_ANSWER, self.temperature, self.seed, GRAPHRAG_VERSION
         request = ChatRequest(messages, json.dumps(schema), *settings)
-        return usable_answer(self.chat, request, lambda answer: parse(json.loads(answer)), self.attempts)
+        return usable_answer(self.chat, request, partial(_within_bounds, parse), self.attempts)
+
+
+def _within_bounds(parse: Callable[[Any], _T], answer: str) -> _T:
+    """Parse the JSON of an answer; raise `BadModelOutput` for one that is far longer than asked for, or too deep."""
+    if len(answer) > _MAX_CHARACTERS:
+        msg = f"an answer must have at most {_MAX_CHARACTERS:,} characters, got {len(answer):,}"
+        raise BadModelOutput(msg)
+    try:
+        return parse(json.loads(answer))
+    except RecursionError:
+        msg = f"an answer must not be nested that deeply, got {answer[:80]!r}"
+        raise BadModelOutput(msg) from None
 
 
 @dataclass(frozen=True)
@@ -72,25 +78,20 @@ class ChatExtractor:
     An entity whose name is not in the text is left out, with its relations, which excludes most of what a model makes
     up and of what instructions in a text could add. Every occurrence of the name is a mention. If a later question
     fails, the answers so far are used.
-
-    Parameters
-    ----------
-    kinds : the kinds of entities to ask for.
     """
 
     asker: Asker
-    kinds: str
+    kinds: str  # the kinds of entities to ask for
     gleanings: int = 1
 
     def plan(self, passage: LeafText) -> Plan[Extraction]:
         """Return the entities and relations of a passage."""
-        messages: tuple[tuple[str, str], ...] = (
-            ("user", fill_prompt(_prompt("extraction"), kinds=self.kinds, text=passage.text)),
-        )
+        question = "user", fill_prompt(_prompt("extraction"), kinds=self.kinds, text=passage.text)
+        messages: tuple[tuple[str, str], ...] = (question,)
         parse = partial(parse_extraction, passage=passage)
         extraction = yield from self.asker.ask(messages, _EXTRACTION, parse)
         for _ in range(self.gleanings):
-            messages = (messages[0], ("assistant", _as_json(extraction)), ("user", _prompt("gleaning")))
+            messages = (question, ("assistant", _as_json(extraction)), ("user", _prompt("gleaning")))
             earlier = {mention.name: mention for mention in extraction.mentions}
             try:
                 more = yield from self.asker.ask(messages, _EXTRACTION, partial(parse, earlier=earlier.values()))
@@ -103,13 +104,9 @@ class ChatExtractor:
 
 
 def parse_extraction(answer: Any, passage: LeafText, earlier: Iterable[Mention] = ()) -> Extraction:
-    """Return the entities and relations of an answer that the passage has; others are left out.
+    """Return the entities and relations of an answer that the passage has; relations may join ``earlier`` ones, too.
 
     Raise `BadModelOutput` if the answer has no list of entities, or entities of which the passage has none.
-
-    Parameters
-    ----------
-    earlier : mentions of entities that relations may join, too.
     """
     entities = answer.get("entities") if isinstance(answer, dict) else None
     if not isinstance(entities, list):
@@ -128,9 +125,8 @@ def parse_extraction(answer: Any, passage: LeafText, earlier: Iterable[Mention] 
         raise BadModelOutput(msg)
     relations, listed = list[Relation](), answer.get("relations")
     for relation in filter(_is_object, listed if isinstance(listed, list) else ()):
-        left_name, right_name = (
-            names.get(_line(relation.get(end), _MAX_NAME).casefold()) for end in ("source", "target")
-        )
+        ends = (_line(relation.get(end), _MAX_NAME).casefold() for end in ("source", "target"))
+        left_name, right_name = map(names.get, ends)
         if left_name and right_name and left_name != right_name:
             span = _shared_span(left_name, right_name, passage)
             strength, description = _strength(relation.get("strength")), _line(relation.get("description"))
@@ -150,9 +146,8 @@ def _line(value: Any, most: int = _MAX_DESCRIPTION) -> str:
 
 def _occurrences(name: str, text: str) -> list[Span]:
     words = r"\s+".join(map(re.escape, name.split()))
-    return (
-        [Span(*match.span()) for match in re.finditer(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE)] if words else []
-    )
+    pattern = rf"(?<!\w){words}(?!\w)"
+    return [Span(*match.span()) for match in re.finditer(pattern, text, re.IGNORECASE)] if words else []
 
 
 def _shared_span(left_name: str, right_name: str, passage: LeafText) -> Span:
@@ -187,24 +182,15 @@ def _merge(first: Extraction, second: Extraction) -> Extraction:
 
 @dataclass(frozen=True)
 class ReportWriter:
-    """Asks a chat model for a summary of a community.
-
-    Parameters
-    ----------
-    summary_tokens : maximum tokens of a summary; the end of a longer one is cut off, after a sentence if possible.
-    material_tokens : maximum tokens of the material in a prompt.
-    counter : counts tokens.
-    """
+    """Asks a chat model for a summary of a community."""
 
     asker: Asker
-    summary_tokens: int
-    material_tokens: int
-    counter: Counter
+    summary_tokens: int  # maximum tokens of a summary; the end of a longer one is cut off, after a sentence if possible
+    material_tokens: int  # maximum tokens of the material in a prompt
+    counter: Counter  # counts tokens
 
     def plan(self, lines: Sequence[str], extract: Summary) -> Plan[Summary]:
-        """Return a summary of the first ``lines`` that fit, the most important first, with the sources of
-        ``extract``.
-        """
+        """Return a summary of the first ``lines`` that fit, the most important first, with the extract's sources."""
         shown, left = list[str](), self.material_tokens
         for line in lines:
             size = self.counter(f"{line}\n")

@@ -50,31 +50,27 @@ class GraphRAGParams(ChatParams):
 
     The entities of each chunk, and the relations between those of a sentence, make a graph of the corpus. Hierarchical
     Leiden divides it into communities, and those into smaller ones. Each chunk belongs to the smallest community of
-    most of its mentions. A community with several children is a chunk, too, and so is the whole corpus: their text is a
-    summary.
+    most of its mentions. A community with several children is a chunk, too, and so is the whole corpus.
 
-    Levels are those of all documents of a call. The chunks are in one list: the root, the communities by level, then
-    the chunks of documents in order. ``level`` is the depth, and ``parent`` an index in that list; methods that return
-    the chunks of each document return the root and the communities with those of the first. In the metadata,
-    ``granularity`` is "document" for the root, "section" for a community, "paragraph" for the chunks of documents,
-    which have the ids and texts of `RecursiveChunker`'s.
+    The chunks are in one list: the root, the communities by level, then the chunks of documents in order, which have
+    the ids and texts of `RecursiveChunker`'s. ``level`` is the depth, ``parent`` an index in that list; methods that
+    return the chunks of each document return the root and the communities with those of the first. ``granularity`` in
+    the metadata is "document" for the root, "section" for a community, "paragraph" for the chunks of documents.
 
     A summary consists of the sentences whose entities have the strongest ties in the community, verbatim: ``sources``
-    in the metadata has the document and the span of each. Sentences of several documents have no place in one, so the
-    summary is the ``context`` of a chunk without text: it is what is embedded.
+    in the metadata has the document and the span of each. It is the ``context`` of a chunk without text.
 
     With an ``llm``, a model extracts entities with kinds, relations and descriptions, and writes the summaries, the
-    smallest communities first, from those of their parts, the descriptions and the central sentences, whose ``sources``
-    remain in the metadata. Where its answers cannot be used, such as names that are not in the text, or the budget is
-    spent, rules extract, and the summary consists of sentences; ``status`` of an extraction and ``summary_status`` say
-    so.
+    smallest communities first, from those of their parts, the descriptions and the central sentences. Where its answers
+    cannot be used, such as names that are not in the text, or the budget is spent, rules extract, and the summary
+    consists of sentences; ``status`` of an extraction and ``summary_status`` say so.
 
     A corpus that changes is chunked again: with a ``cache``, a model is asked only about what is new, what failed, or
     what a killed run had not reached. Chunks, communities and summaries that are the same keep their ids.
 
-    The version of graspologic-native decides the communities; ``advchunk[graphrag]`` pins it. Communities are the same
-    for the same version, texts and settings, and those of microsoft's graphrag for the same graph. Rules find entities
-    by capitals and stop words, so that in languages without these the tree is flat.
+    The version of graspologic-native decides the communities; ``advchunk[graphrag]`` pins it. They are the same for the
+    same version, texts and settings, and those of microsoft's graphrag for the same graph. Rules find entities by
+    capitals and stop words, so that in languages without these the tree is flat.
 
     ``timeout`` bounds the cuts of each document, the search for communities, and what a model is asked about each chunk
     and community. A `models.chat.Budget` bounds all that a model is asked.
@@ -207,19 +203,14 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         return PhasedRunner(self.jobs, collect, finish=self._distribute)
 
     def _distribute(self, explanations: Sequence[Explanation]) -> Phases[list[list[Chunk]]]:
-        """Return the chunks of each document; those of the root and the communities come with the first that has
-        any.
-        """
+        """Return the chunks of each document; the root and the communities come with the first that has any."""
         numbered = {str(i): explanation for i, explanation in enumerate(explanations) if explanation.chunks}
         named = {explanation.document.source: explanation for explanation in numbered.values()}
         is_named = "" not in named and len(named) == len(numbered)
         corpus = yield from self._build(named if is_named else numbered)
         rest = iter(corpus.chunks)
         above = islice(rest, len(corpus.summaries))
-        return [
-            [*(above if explanation.chunks else ()), *islice(rest, len(explanation.chunks))]
-            for explanation in explanations
-        ]
+        return [[*(above if own.chunks else ()), *islice(rest, len(own.chunks))] for own in explanations]
 
     def _phases(self, documents: Iterable[str | Document], on_error: OnError) -> Phases[Corpus]:
         failed, handle = set[str](), error_handler(on_error)
@@ -236,23 +227,19 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         return (yield from self._build(dict(zip(names, explanations, strict=True))))
 
     def _build(self, documents: Mapping[str, Explanation]) -> Phases[Corpus]:
-        """Build in the language of most documents, because all have one graph."""
-        chunker = self
-        if self.language == AUTO:
-            chunker = copy(self)
-            chunker.language = language_of_all([explanation.document.text for explanation in documents.values()])
-        return (yield from chunker._build_corpus(documents))
-
-    def _build_corpus(self, documents: Mapping[str, Explanation]) -> Phases[Corpus]:
         """Extract entities, find communities, summarize them, and link all chunks."""
+        if self.language == AUTO:  # all documents have one graph, in the language of most
+            own = copy(self)
+            own.language = language_of_all([explanation.document.text for explanation in documents.values()])
+            return (yield from own._build(documents))
         leaves = yield from self._extract(documents)
         every = [(name, leaf) for name, own in leaves.items() for leaf in own]
         graph = build_graph(
             {leaf.chunk.id: (leaf.chunk.start, leaf.extraction) for _, leaf in every},
             min_mentions=self.min_mentions or (_BY_RULES if self.llm is None else 1),
+            min_by_rules=self.min_mentions or _BY_RULES,
             weighting=self.weighting,
             language=self.language,
-            min_by_rules=self.min_mentions or _BY_RULES,
         )
         (communities,) = yield [Job(self._communities(graph), self.timeout, self._without_communities)]
         if not every:
@@ -290,26 +277,20 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     def _extraction(self, chunk: Chunk, passage: LeafText) -> Job[Extraction]:
         rules = RuleExtractor(self.language)
         if self._asker is None:
-            return Job(rules.plan(passage), self.timeout)
-        extractor = ChatExtractor(self._asker, self.entity_kinds, self.gleanings)
-
-        def by_rules(status: str) -> Plan[Extraction]:
-            return (yield from rules.plan(passage))._replace(status=status)
-
+            return Job(completed(rules.extract(passage)), self.timeout)
+        plan = ChatExtractor(self._asker, self.entity_kinds, self.gleanings).plan(passage)
         message = f"chunk {chunk.id}: extraction failed, rules are used"
-        return self._recoverable(extractor.plan(passage), by_rules, message)
+        return self._recoverable(plan, lambda status: rules.extract(passage)._replace(status=status), message)
 
-    def _recoverable(self, plan: Plan[_T], otherwise: Callable[[str], Plan[_T]], message: str) -> Job[_T]:
-        """Return a job that, if the plan of a model fails, logs a warning and goes on with another plan, for a
-        status.
-        """
+    def _recoverable(self, plan: Plan[_T], otherwise: Callable[[str], _T], message: str) -> Job[_T]:
+        """Return a job that, if the plan of a model fails, warns and has another result, given the status."""
 
         def recover(error: Exception) -> Job[_T]:
             if isinstance(error, (ConfigurationError, ImportError)):
                 raise error
             reason = type(error).__name__
             _log.warning("%s (%s: %s)", message, reason, first_line(error))
-            return Job(otherwise(f"failed: {reason}"))
+            return Job(completed(otherwise(f"failed: {reason}")))
 
         return Job(plan, self.timeout, recover)
 
@@ -347,7 +328,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
             written = yield [
                 self._recoverable(
                     writer.plan(material(tree[i].members, graph, own, summaries[i]), summaries[i]),
-                    partial(_unwritten, summaries[i]),
+                    partial(_with_status, summaries[i]),
                     f"community {summaries[i].title!r}: no summary, its sentences stay",
                 )
                 for i, own in parts.items()
@@ -368,16 +349,11 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         return [_add_links(chunk, above) for chunk in chain(above, below)]
 
     def _summary_chunk(self, node: Node, summary: Summary) -> Chunk:
-        written: dict[str, Any] = {
-            "community": summary.title,
-            "entities": len(node.members),
-            "summary_by": summary.by,
-            "sources": [[document, *span] for document, span in summary.sources],
-        }
+        written: dict[str, Any] = {"community": summary.title, "entities": len(node.members), "summary_by": summary.by}
+        written["sources"] = [[document, *span] for document, span in summary.sources]
         written |= {"summary_status": summary.status} if summary.status else {}
-        metadata = write_metadata({}, written)
-        tokens, text = self.counter(summary.text), summary.text
-        return Chunk("", (), tokens, context=text, level=node.depth, parent=node.parent, metadata=metadata)
+        place: dict[str, Any] = {"level": node.depth, "parent": node.parent, "metadata": write_metadata({}, written)}
+        return Chunk("", (), self.counter(summary.text), context=summary.text, **place)
 
     def _embed_summaries(self, chunks: list[Chunk], number: int) -> Phases[list[Chunk]]:
         """Return the chunks with vectors for the first ones, the summaries, if chunks are to have any."""
@@ -389,8 +365,8 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         return [*(replace(chunk, vector=vectors[chunk.embed_text]) for chunk in chunks[:number]), *chunks[number:]]
 
 
-def _unwritten(extract: Summary, status: str) -> Plan[Summary]:
-    return completed(extract._replace(status=status))
+def _with_status(extract: Summary, status: str) -> Summary:
+    return extract._replace(status=status)
 
 
 def _add_links(chunk: Chunk, above: Sequence[Chunk]) -> Chunk:

@@ -20,20 +20,12 @@ _RANDOMNESS = 0.001  # microsoft's; of the refinement of Leiden
 
 
 class Community(NamedTuple):
-    """A community of entities.
+    """A community of entities."""
 
-    Parameters
-    ----------
-    level : depth, 0 the coarsest.
-    number : unique over all levels.
-    parent : number of the community that it is a part of; -1 at level 0.
-    members : names of entities, sorted. A community's members are also its parent's; not all of a parent's are in its
-        parts.
-    """
-
-    level: int
-    number: int
-    parent: int
+    level: int  # depth, 0 the coarsest
+    number: int  # unique over all levels
+    parent: int  # number of the community that it is a part of; -1 at level 0
+    # names of entities, sorted. A community's members are also its parent's; not all of a parent's are in its parts
     members: tuple[str, ...]
 
 
@@ -44,30 +36,16 @@ def leiden_version() -> str:
 
 
 def detect_hierarchy(
-    edges: Iterable[WeightedEdge],
-    max_size: int = 10,
-    *,
-    seed: int = SEED,
-    resolution: float = 1.0,
+    edges: Iterable[WeightedEdge], max_size: int = 10, *, seed: int = SEED, resolution: float = 1.0
 ) -> list[Community]:
     """Find communities, and communities within those of at least ``max_size`` entities, by maximizing modularity.
 
-    Equal to the ``cluster_graph`` of microsoft's graphrag 3.3 with ``use_lcc=False``: of a repeated pair the last
-    weight counts, whatever the order of the two.
+    Equal to the ``cluster_graph`` of microsoft's graphrag 3.3 with ``use_lcc=False`` (Traag et al. 2019; Edge et al.
+    2024): of a repeated pair the last weight counts, whatever the order of the two.
 
-    Returns communities by level, then number; none without edges. An entity without an edge is in none.
-
-    Parameters
-    ----------
-    edges : two names and a weight, finite and > 0, else `ConfigurationError` is raised.
-    max_size : number of entities from which a community is divided, >= 1.
-    seed : seed of the order in which entities are visited, >= 0.
-    resolution : resolution of the modularity, > 0; higher values give smaller communities.
-
-    References
-    ----------
-    Traag, Waltman & van Eck 2019, "From Louvain to Leiden: guaranteeing well-connected communities". Edge et al. 2024,
-    "From local to global: A GraphRAG approach to query-focused summarization".
+    Returns communities by level, then number; none without edges. An entity without an edge is in none. Weights that are
+    not finite and > 0 raise `ConfigurationError`. ``seed`` (>= 0) is of the order in which entities are visited; at a
+    higher ``resolution`` of the modularity (> 0), communities are smaller.
 
     >>> triangles = [("a", "b", 1.0), ("b", "c", 1.0), ("a", "c", 1.0), ("x", "y", 1.0), ("y", "z", 1.0), ("x", "z", 1.0)]
     >>> [community.members for community in detect_hierarchy([*triangles, ("c", "x", 0.1)])]

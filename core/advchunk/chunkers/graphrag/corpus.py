@@ -14,47 +14,27 @@ from advchunk.records import Chunk, Span
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A chunk of a document, and what is in it.
-
-    Parameters
-    ----------
-    sentences : their spans in the document.
-    extraction : its entities and relations; offsets are in the text from the start of the chunk to its end.
-    """
+    """A chunk of a document, and what is in it."""
 
     chunk: Chunk
-    sentences: tuple[Span, ...]
-    extraction: Extraction
+    sentences: tuple[Span, ...]  # their spans in the document
+    extraction: Extraction  # its entities and relations; offsets are in the text from the start of the chunk to its end
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """The chunks of a corpus at all levels, and the graph behind them, made by `GraphRAGChunker`.
+    """The chunks of a corpus at all levels, and the graph behind them, made by `GraphRAGChunker`."""
 
-    Parameters
-    ----------
-    chunks : the root, communities, leaves; parents before children. ``parent`` is an index in this list.
-    leaves : the leaves of each document, by its name, in reading order.
-    communities : the communities of entities, by level; the tree has those with several children.
-    summaries : those of the first chunks: the root and the communities of the tree.
-    graph : with the places of every entity and edge: the ids of leaves, and spans in their documents.
-    """
-
-    chunks: list[Chunk]
-    leaves: Mapping[str, tuple[Leaf, ...]]
+    chunks: list[Chunk]  # the root, communities, leaves; parents before children. parent is an index in this list
+    leaves: Mapping[str, tuple[Leaf, ...]]  # the leaves of each document, by its name, in reading order
+    # the communities of entities, by level; the tree has those with several children
     communities: tuple[Community, ...]
-    summaries: tuple[Summary, ...]
-    graph: KnowledgeGraph
+    summaries: tuple[Summary, ...]  # those of the first chunks: the root and the communities of the tree
+    graph: KnowledgeGraph  # with the places of every entity and edge: the ids of leaves, and spans in their documents
 
 
 def split_sentences(chunk: Chunk, edges: Sequence[int], text: str) -> tuple[Span, ...]:
-    """Return the parts of the sentences of a document that are in a chunk, without white space around them.
-
-    Parameters
-    ----------
-    edges : offsets of the sentences of the document.
-    text : of the document.
-    """
+    """Return the parts of the sentences of a document, with ``edges`` and ``text``, that are in a chunk, stripped."""
     spans = list[Span]()
     for first, last in chunk.spans:
         inside = [first, *edges[bisect_right(edges, first) : bisect_left(edges, last)], last]
@@ -72,12 +52,7 @@ def make_passage(chunk: Chunk, sentences: Iterable[Span], text: str) -> LeafText
 
 
 def find_entities(leaf: Leaf, name: str, text: str, graph: KnowledgeGraph, language: str) -> list[Sentence]:
-    """Return the sentences of a leaf, with the canonical names of those of their entities that are in the graph.
-
-    Parameters
-    ----------
-    name, text : of the document.
-    """
+    """Return the sentences of a leaf of a document, with the canonical names of their entities in the graph."""
     entities, starts = [set[str]() for _ in leaf.sentences], [span.start for span in leaf.sentences]
     for mention in leaf.extraction.mentions:
         place = bisect_right(starts, leaf.chunk.start + mention.start)

@@ -10,7 +10,6 @@ from itertools import combinations, groupby
 from typing import Any, NamedTuple
 
 from advchunk.chunkers.graphrag.graph import Extraction, Mention, Relation, canonical_name
-from advchunk.engine import Plan
 from advchunk.records import Span
 from advchunk.text.terms import stop_words
 
@@ -39,15 +38,14 @@ class RuleExtractor:
 
     A name is a run of capitalized words, also around "of" and the like; the first word of a sentence alone counts only
     with a second capital or a digit, as in "COVID-19". A noun phrase is a run of two to four other words between stop
-    words, without adverbs and participles at its ends: of a longer run, the last words. Both are noisy; entities that
-    are mentioned once are best left out. A language without a list of stop words, or without spaces, has names only.
+    words, without adverbs and participles at its ends. Both are noisy: leave out what is mentioned once. A language
+    without a list of stop words, or without spaces, has names only.
     """
 
     language: str = "en"
 
-    def plan(self, passage: LeafText) -> Plan[Extraction]:
+    def extract(self, passage: LeafText) -> Extraction:
         """Return the entities of each sentence, related to one another."""
-        yield from ()
         by_sentence = [(span, list(self._mentions(passage.text, span))) for span in passage.sentences]
         return relate(by_sentence, self.language)
 
@@ -96,9 +94,7 @@ def _words(text: str, sentence: Span, left_out: frozenset[str]) -> list[_Word]:
 
 
 def _extend_name(words: list[_Word]) -> None:
-    """Make the last word a part of the name that follows it: the capitalized start of a sentence, or a link of two
-    names.
-    """
+    """Make the last word, the capitalized start of a sentence or a link of two names, part of the name after it."""
     *_, last = words
     is_link = last.text in _LINKS and len(words) > 1 and words[-2].is_name
     if is_link or (last.text[0].isupper() and not last.is_stop):
@@ -136,9 +132,7 @@ def _trim_name(words: list[_Word]) -> list[_Word]:
 
 
 def _trim_phrase(words: list[_Word]) -> list[_Word]:
-    """Return the last words of a noun phrase, without adverbs and participles at its ends; none if fewer than two
-    remain.
-    """
+    """Return the last words of a noun phrase, without adverbs and participles at its ends; none if fewer than two."""
     start, end = 0, len(words)
     while start < end and (_NOT_FIRST.fullmatch(words[start].text) or words[start].text.isdigit()):
         start += 1

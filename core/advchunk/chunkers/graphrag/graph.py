@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from advchunk.errors import require
 from advchunk.records import Span
@@ -19,36 +19,23 @@ _SEPARATOR = "; "  # of distinct descriptions
 
 
 class Mention(NamedTuple):
-    """An entity in a text.
-
-    Parameters
-    ----------
-    start, end : offsets in the text.
-    kind : type of the entity, such as "person"; empty if unknown.
-    description : a statement about it; empty if there is none.
-    """
+    """An entity in a text."""
 
     name: str
-    start: int
+    start: int  # offset in the text
     end: int
-    kind: str = ""
-    description: str = ""
+    kind: str = ""  # type of the entity, such as "person"; empty if unknown
+    description: str = ""  # a statement about it; empty if there is none
 
 
 class Relation(NamedTuple):
-    """A relation between two entities of a text, without direction.
-
-    Parameters
-    ----------
-    start, end : offsets of the passage that states it.
-    weight : strength, finite and > 0.
-    """
+    """A relation between two entities of a text, without direction."""
 
     source: str
     target: str
-    start: int
+    start: int  # of the passage that states it
     end: int
-    weight: float = 1.0
+    weight: float = 1.0  # strength, finite and > 0
     description: str = ""
 
 
@@ -67,38 +54,21 @@ class Provenance(NamedTuple):
     span: Span
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Described:
-    """Statements of a corpus about an entity or an edge.
-
-    Parameters
-    ----------
-    descriptions : distinct ones.
-    places : where a corpus mentions or states it.
-    """
-
-    descriptions: tuple[str, ...]
-    places: tuple[Provenance, ...]
-
-    @property
-    def description(self) -> str:
-        """The descriptions, joined."""
-        return _SEPARATOR.join(self.descriptions)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entity(_Described):
+class Entity(NamedTuple):
     """An entity, by its most frequent name and kind."""
 
     name: str
     kind: str
+    description: str  # distinct ones, joined
+    places: tuple[Provenance, ...]  # where a corpus mentions it
 
 
-@dataclass(frozen=True, kw_only=True)
-class Edge(_Described):
+class Edge(NamedTuple):
     """The relations between two entities."""
 
     weight: float
+    description: str  # distinct ones, joined
+    places: tuple[Provenance, ...]  # where a corpus states it
 
 
 @dataclass(frozen=True)
@@ -143,27 +113,23 @@ def build_graph(
     extractions: Mapping[str, tuple[int, Extraction]],
     *,
     min_mentions: int = 1,
+    min_by_rules: int = 1,
     weighting: Weighting = "association",
     language: str = "en",
-    min_by_rules: int = 1,
 ) -> KnowledgeGraph:
     """Merge the extractions of all leaves.
 
     With n(x, y) the summed strength of the relations between two entities, and f(x) the mentions of an entity, the
     weight of an edge is n(x, y) / sqrt(f(x) f(y)) for "association", and n(x, y) for "sum". Both are local: another
-    document changes only the edges of the entities that it mentions.
+    document changes only the edges of the entities that it mentions. Raises `ConfigurationError` for a strength that is
+    not finite or not > 0.
 
     Parameters
     ----------
     extractions : offset of a leaf in its document, and its extraction, by the id of the leaf.
-    min_mentions : mentions of an entity that is kept, >= 1.
+    min_mentions, min_by_rules : mentions of an entity that is kept, >= 1, and of one that only rules found, in place of
+        a model that failed.
     language : of stems.
-    min_by_rules : mentions of an entity that is kept if all of them are by rules, in place of a model that failed, >=
-        1.
-
-    Raises
-    ------
-    ConfigurationError : the strength of a relation is not finite or not > 0.
     """
     mentions = defaultdict[str, list[tuple[Mention, Provenance]]](list)
     relations = defaultdict[tuple[str, str], list[tuple[Relation, Provenance]]](list)
@@ -200,7 +166,7 @@ def _edge(
     weight = sum(relation.weight for relation, _ in stated)
     if weighting == "association":
         weight /= math.sqrt(math.prod(len(entities[name].places) for name in pair))
-    return Edge(weight=weight, **_collected(stated))
+    return Edge(weight, *_collected(stated))
 
 
 def _entity(named: list[tuple[Mention, Provenance]]) -> Entity:
@@ -208,9 +174,10 @@ def _entity(named: list[tuple[Mention, Provenance]]) -> Entity:
     kinds = Counter(mention.kind for mention, _ in named if mention.kind)
     kind = min(kinds, key=lambda name: (-kinds[name], name), default="")
     name = min(names, key=lambda name: (-names[name], name))
-    return Entity(name=name, kind=kind, **_collected(named))
+    return Entity(name, kind, *_collected(named))
 
 
-def _collected(stated: Sequence[tuple[Mention | Relation, Provenance]]) -> dict[str, Any]:
+def _collected(stated: Sequence[tuple[Mention | Relation, Provenance]]) -> tuple[str, tuple[Provenance, ...]]:
+    """Return the distinct descriptions, joined, and the places."""
     descriptions = dict.fromkeys(record.description for record, _ in stated if record.description)
-    return {"descriptions": tuple(descriptions), "places": tuple(place for _, place in stated)}
+    return _SEPARATOR.join(descriptions), tuple(place for _, place in stated)

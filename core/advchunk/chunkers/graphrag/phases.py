@@ -43,13 +43,9 @@ async def arun_phases(phases: Phases[_R], concurrency: int | None = None) -> _R:
 
 @dataclass(frozen=True, slots=True)
 class PhasedRunner(Runner[_Item, _T], Generic[_Item, _T]):
-    """A `Runner` that returns nothing before all of its jobs are done.
+    """A `Runner` that returns nothing before all of its jobs are done."""
 
-    Parameters
-    ----------
-    finish : phases from the results of all jobs to the chunks of all documents.
-    """
-
+    # phases from the results of all jobs to the chunks of all documents
     finish: Callable[[list[_T]], Phases[list[list[Chunk]]]] = field(kw_only=True)
 
     def stream(

@@ -9,34 +9,20 @@ from advchunk.chunkers.graphrag.communities import Community
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """The root or a community.
+    """The root or a community."""
 
-    Parameters
-    ----------
-    depth : 0 for the root.
-    parent : index of its parent among the nodes; None for the root.
-    members : canonical names of its entities that leaves below mention; those of all for the root.
-    leaves : indices of the leaves whose parent it is, in order.
-    below : indices of the leaves below it on all levels, in order.
-    """
-
-    depth: int
-    parent: int | None
-    members: tuple[str, ...]
-    leaves: tuple[int, ...]
-    below: tuple[int, ...]
+    depth: int  # 0 for the root
+    parent: int | None  # index of its parent among the nodes; None for the root
+    members: tuple[str, ...]  # canonical names of its entities that leaves below mention; those of all for the root
+    leaves: tuple[int, ...]  # indices of the leaves whose parent it is, in order
+    below: tuple[int, ...]  # indices of the leaves below it on all levels, in order
 
 
 def place_leaves(communities: Sequence[Community], leaves: Sequence[Mapping[str, int]]) -> list[int]:
     """Return the number of the community of each leaf: the finest one to which most of its mentions belong.
 
-    A leaf goes from level to level into the community of most of its mentions (ties to the lower number), as far as any
-    of them is in one; leaves without are the root's, -1.
-
-    Parameters
-    ----------
-    communities : by level.
-    leaves : number of mentions, or of sentences with a mention, by canonical name, for each leaf.
+    A leaf, given as numbers of mentions by canonical name, goes from level to level into the community of most of them
+    (ties to the lower number), as far as any of them is in one; leaves without are the root's, -1.
     """
     parts = defaultdict[int, dict[str, int]](dict)  # by community, the part of each of its members
     for community in communities:
@@ -44,17 +30,11 @@ def place_leaves(communities: Sequence[Community], leaves: Sequence[Mapping[str,
     return [_finest(mentions, parts) for mentions in leaves]
 
 
-def _finest(mentions: Mapping[str, int], parts: Mapping[int, Mapping[str, int]]) -> int:
-    number = -1
-    while True:
-        votes = Counter[int]()
-        inner = parts.get(number, {})
-        for name, count in mentions.items():
-            if name in inner:
-                votes[inner[name]] += count
-        if not votes:
-            return number
-        number = min(votes, key=lambda part: (-votes[part], part))
+def _finest(mentions: Mapping[str, int], parts: Mapping[int, Mapping[str, int]], number: int = -1) -> int:
+    votes, inner = Counter[int](), parts.get(number, {})
+    for name in mentions.keys() & inner.keys():
+        votes[inner[name]] += mentions[name]
+    return _finest(mentions, parts, min(votes, key=lambda part: (-votes[part], part))) if votes else number
 
 
 def build_tree(
@@ -62,13 +42,8 @@ def build_tree(
 ) -> list[Node]:
     """Arrange leaves in their communities; a community with fewer than two children is replaced by its child.
 
-    Returns the root and communities, by depth, then first leaf; parents come before children.
-
-    Parameters
-    ----------
-    communities : by level.
-    leaves : the canonical names of the entities that each leaf mentions.
-    places : number of the community of each leaf (`place_leaves`).
+    Returns the root and communities, by depth, then first leaf; parents come before children. ``leaves`` are the
+    canonical names that each mentions, and ``places`` the communities from `place_leaves`.
     """
     children, own, below = (defaultdict[int, list[int]](list) for _ in range(3))
     for leaf, number in enumerate(places):

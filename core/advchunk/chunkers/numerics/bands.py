@@ -17,12 +17,7 @@ _BLOCK_ROWS = 512
 def cosine_band(words: Terms, reach: int) -> Floats:
     """Return the cosine similarities of the term counts of units less than ``reach`` apart, (reach, n) float32.
 
-    0 where i + d >= n, and for a unit without terms, even with itself.
-
-    >>> from advchunk.text.terms import terms_of
-    >>> cosine_band(terms_of([["cat", "nap"], ["cat"], []]), 2).round(2)
-    array([[1.  , 1.  , 0.  ],
-           [0.71, 0.  , 0.  ]], dtype=float32)
+    They are 0 where i + d >= n, and for a unit without terms, even with itself.
     """
     counts, n = words.counts().astype(np.float32), len(words)
     squares = counts.power(2).sum(axis=1)
@@ -39,13 +34,8 @@ def cosine_band(words: Terms, reach: int) -> Floats:
 def local_rank(band: Floats, width: int, reach: int) -> Floats:
     """Replace each similarity by the fraction of its neighbors in a square that it exceeds: (reach, n) ranks, 0..1.
 
-    From Choi 2000, "Advances in domain independent linear text segmentation", section 3.2.
-
-    Parameters
-    ----------
-    band : (m, n) similarities, with m >= min(n, reach + width - 1).
-    width : side of the square centered on each value, in units, odd; clipped at the edges of the matrix.
-    reach : number of diagonals to rank, <= n.
+    From Choi 2000, section 3.2. The ``band`` has (m, n) similarities, with m >= min(n, reach + width - 1). The square
+    centered on each value is ``width`` units wide, odd, and clipped at the edges of the matrix.
 
     >>> local_rank(np.array([[0.9, 0.8, 0.7], [0.1, 0.6, np.nan], [0.2, np.nan, np.nan]]), 3, 1).round(2)
     array([[1.  , 0.88, 0.67]])

@@ -24,20 +24,14 @@ _MIN_SHARED = 0.01  # of spread / n, the level of chance; at this minimum n rows
 
 
 def block_slices(first: Ints) -> Iterator[Block]:
-    """Yield blocks that cover the segments of a `SegmentCost`, in the order of their ends.
-
-    >>> list(block_slices(np.array([0, 0, 1])))
-    [(slice(1, 4, None), slice(0, 3, None))]
-    """
+    """Yield blocks that cover the segments of a `SegmentCost`, in the order of their ends."""
     for low in range(1, len(first) + 1, _BLOCK):
         high = min(low + _BLOCK, len(first) + 1)
         yield slice(low, high), slice(int(first[low - 1]), high - 1)
 
 
 def by_length(values: Floats, block: Block) -> Floats:
-    """Return ``values[m]`` for the m units from each start of a block to each end, (ends, starts); ``values[0]`` if
-    none.
-    """
+    """Return ``values[m]`` for the m >= 0 units from each start of a block to each end, (ends, starts)."""
     ends, starts = block
     lengths = np.arange(ends.stop - 1 - starts.start, ends.start - starts.stop, -1)
     line = values[np.maximum(lengths, 0)]
@@ -48,14 +42,10 @@ def by_length(values: Floats, block: Block) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class BlockCost:
-    """A `SegmentCost` whose values are computed for a block at once.
+    """A `SegmentCost` whose values are computed for a block at once."""
 
-    Parameters
-    ----------
-    start : returns a function of a block that returns its costs, (ends, starts); those of no segment are ignored. It is
-        called for each block in the order of `block_slices`, and may keep what it needs for the next one.
-    """
-
+    # returns a function of a block that returns its costs, (ends, starts); those of no segment are ignored. It is
+    # called for each block in the order of block_slices, and may keep what it needs for the next one
     start: Callable[[], Callable[[Block], Floats]]
 
     def blocks(self, first: Ints) -> Iterator[tuple[Block, Floats]]:
@@ -79,16 +69,14 @@ def by_blocks(cost: Callable[[Block], Floats]) -> BlockCost:
 def evidence(rows: Floats) -> SegmentCost:
     """Return the negative log evidence, in nats, that the rows of a segment share a mean of their own.
 
-    One-way analysis of variance with random effects, with all parameters estimated from the rows: row = document mean
-    + segment mean + noise. The variance of segment means is estimated by the covariance of neighbors, which nearly
-    always share a segment; the noise is the rest of the spread. With the segment mean integrated out, m rows x cost,
-    up to a constant for each row,
+    One-way analysis of variance with random effects, estimated from the rows: row = document mean + segment mean +
+    noise. The variance of segment means is the covariance of neighbors, which nearly always share a segment; the noise
+    is the rest of the spread. With the segment mean integrated out, m rows x cost, up to a constant for each row,
 
         c/2 ((sum of |x|^2 - |sum of x|^2 / (m + noise/shared)) / noise + ln(1 + m shared/noise))
 
-    c is the effective number of independent coordinates, the number that would give the observed mean squared product
-    of two rows. If a few topics make rows similar, c is too small, which makes the evidence conservative. Prefix sums
-    make a segment O(d), without a Gram matrix. From Searle, Casella & McCulloch 1992, "Variance Components", chapter 3.
+    for c effective coordinates (`effective_coordinates`): too few if a few topics make rows similar, which is
+    conservative. Prefix sums make a segment O(d). From Searle, Casella & McCulloch 1992, "Variance Components".
     """
     n = len(rows)
     rows = deviations(rows.astype(np.float64))
@@ -113,9 +101,7 @@ def evidence(rows: Floats) -> SegmentCost:
 
 
 def effective_coordinates(rows: Floats) -> float:
-    """Return the number of independent coordinates, 1..d, that would give the observed mean squared product of two
-    rows.
-    """
+    """Return the number of independent coordinates, 1..d, with the observed mean squared product of two rows."""
     n, width = rows.shape
     squares = np.einsum("ij,ij->i", rows, rows)
     spread = float(squares.mean()) or 1.0
@@ -127,90 +113,72 @@ def effective_coordinates(rows: Floats) -> float:
 def dirichlet(terms: Terms, pseudo: float | Floats) -> SegmentCost:
     """Return the negative log-likelihood of a segment's terms with their distribution integrated out.
 
-    The Dirichlet compound multinomial: for counts n_w with sum N and prior counts ``pseudo`` a_w > 0 with sum A,
-
-        ln G(A) - ln G(N + A) + sum over w of (ln G(n_w + a_w) - ln G(a_w))
-
-    From Eisenstein & Barzilay 2008, "Bayesian Unsupervised Topic Segmentation", EMNLP, section 3.1.
+    This is the Dirichlet compound multinomial of `BayesSegParams`, with prior counts ``pseudo`` a_w > 0.
     """
     from scipy.special import gammaln
 
     prior = np.broadcast_to(np.asarray(pseudo, dtype=np.float64), max(terms.size, 1))
-    counts, mass = np.arange(len(terms.ids) + 1), prior.sum()
+    counts, mass, least = np.arange(len(terms.ids) + 1), prior.sum(), gammaln(prior)
 
-    def growth(before: Ints, term: Ints) -> Floats:
-        return np.asarray(np.log1p(1 / (prior[term] + before)))
+    def value(count: Ints, term: Ints) -> Floats:
+        return np.asarray(gammaln(count + prior[term]) - least[term])
 
-    return _count_cost(terms, np.log(prior), growth, gammaln(counts + mass) - gammaln(mass))
+    table = value(counts, np.zeros_like(counts))
+    is_uniform = bool(np.all(prior == prior[0]))
+    return _count_cost(
+        terms, (lambda count, _: table[count]) if is_uniform else value, gammaln(counts + mass) - gammaln(mass)
+    )
 
 
 def utiyama_isahara(terms: Terms) -> BlockCost:
     """Return the negative log-probability of a segment and its terms, with Laplace's estimator.
 
-    For counts n_w with sum N, in a text of M terms, V of them distinct:
-
-        ln M + sum over w of n_w ln((N + V) / (n_w + 1))
-
+    For counts n_w with sum N, in a text of M terms, V distinct, ln M + sum over w of n_w ln((N + V) / (n_w + 1)).
     From Utiyama & Isahara 2001, "A Statistical Model for Domain-Independent Text Segmentation", ACL, section 3.
     """
-    counts, types, length = np.arange(len(terms.ids) + 2.0), len(np.unique(terms.ids)), max(len(terms.ids), 1)
-    value = np.diff(counts * np.log1p(counts))
-    price = np.log(length) + counts[:-1] * np.log(np.maximum(counts[:-1] + types, 1))
-    steps = np.diff(value)
-    return _count_cost(terms, np.full(terms.size, value[0]), lambda before, _: steps[before], price)
+    counts, types, length = np.arange(len(terms.ids) + 1.0), len(np.unique(terms.ids)), max(len(terms.ids), 1)
+    table = counts * np.log1p(counts)
+    price = np.log(length) + counts * np.log(np.maximum(counts + types, 1))
+    return _count_cost(terms, lambda count, _: table[count], price)
 
 
-def _count_cost(
-    terms: Terms, first_value: Floats, growth: Callable[[Ints, Ints], Floats], length_cost: Floats
-) -> BlockCost:
-    """Return ``length_cost[N] - sum over w of value(w, n_w)`` as the cost of a segment of N terms with counts n_w.
+def _count_cost(terms: Terms, value: Callable[[Ints, Ints], Floats], length_cost: Floats) -> BlockCost:
+    """Return ``length_cost[N] - sum over w of value(n_w, w)`` as the cost of a segment of N terms with counts n_w.
 
-    The first occurrence of w has the value ``first_value[w]``; each later one adds ``growth(k, w)`` to the value of the
-    occurrence before it, number k from 0. As the start of the segment moves back, n_w grows by 1 at each earlier
-    occurrence. Each new end therefore takes time linear in the occurrences of its terms within reach, plus sums over
-    starts; there is no loop over the vocabulary or over pairs of units. A term with more occurrences than that is
-    counted for each pair of a start and an end.
+    As the start of the segment moves back, n_w grows at each unit with w. Each new end therefore takes time linear in
+    the units within reach that have one of its terms, plus sums over starts, however often a unit repeats a term.
     """
-    n, order = len(terms), np.argsort(terms.ids, kind="stable")
-    unit = np.repeat(np.arange(n), np.diff(terms.edges))[order]  # of each occurrence, sorted by term
-    key = terms.ids[order] * n + unit
-    position = np.empty(len(order), dtype=np.int64)
-    position[order] = np.arange(len(order))
-
-    def value_of(term: int, height: int, starts: slice) -> Floats:
-        """Return the value of a term, by its counts, that each end of a block adds: (ends, starts)."""
-        places = unit[slice(*np.searchsorted(key, [term * n + starts.start, term * n + starts.stop]))] - starts.start
-        count = np.r_[0, np.cumsum(np.bincount(places, minlength=starts.stop - starts.start))]
-        grown = growth(np.arange(max(len(places) - 1, 0)), np.full(max(len(places) - 1, 0), term))
-        value = np.r_[0.0, np.cumsum(first_value[term] + np.r_[0.0, np.cumsum(grown)])]
-        inside = value[np.maximum(count[-height - 1 :, None] - count[:-1], 0)]
-        return np.asarray(np.diff(inside, axis=0))
+    n = len(terms)
+    units = np.repeat(np.arange(n), np.diff(terms.edges))
+    # An entry for each term of a unit, sorted by term.
+    key, count = np.unique(terms.ids * n + units, return_counts=True)
+    term, unit = key // n, key % n
+    total = np.r_[0, np.cumsum(count)]
+    by_unit = np.argsort(unit, kind="stable")
+    bounds = np.r_[0, np.cumsum(np.bincount(unit, minlength=n))]
 
     def start() -> Callable[[Block], Floats]:
-        value = np.zeros(n)
+        kept = np.zeros(n)
 
         def values(block: Block) -> Floats:
             ends, starts = block
-            height, width = ends.stop - ends.start, starts.stop - starts.start
-            edges = terms.edges[ends.start - 1 : ends.stop]
-            new, rows = slice(edges[0], edges[-1]), np.arange(height)
-            row, ids = np.repeat(rows, np.diff(edges)), terms.ids[new]
-            earlier = position[new] - np.searchsorted(key, ids * n + starts.start)  # occurrences within reach
-            distinct, which = np.unique(ids, return_inverse=True)
-            is_frequent = np.bincount(which, earlier, len(distinct)) > height * width
-            kept = ~is_frequent[which]
-            row, ids, earlier, last = row[kept], ids[kept], earlier[kept], position[new][kept] - 1
-            before = np.arange(earlier.sum()) - np.repeat(np.cumsum(earlier) - earlier, earlier)
-            start = unit[np.repeat(last, earlier) - before] - starts.start
-            index, more = np.repeat(row, earlier) * width + start, growth(before, np.repeat(ids, earlier))
+            height, width, rows = ends.stop - ends.start, starts.stop - starts.start, np.arange(ends.stop - ends.start)
+            own = bounds[ends.start - 1 : ends.stop]
+            new, row = by_unit[own[0] : own[-1]], np.repeat(rows, np.diff(own))
+            earlier = new - np.searchsorted(key, term[new] * n + starts.start)  # entries of the same term within reach
+            entry = np.repeat(new, earlier)
+            place = entry - 1 - np.arange(len(entry)) + np.repeat(np.cumsum(earlier) - earlier, earlier)
+            before, size, ids = total[entry], count[entry], term[entry]
+            far, near = before - total[place], before - total[place + 1]  # occurrences with and without that place
+            more = value(far + size, ids) - value(far, ids) - (value(near + size, ids) - value(near, ids))
+            index = np.repeat(row, earlier) * width + unit[place] - starts.start
             added = np.bincount(index, more, height * width).astype(np.float64).reshape(height, width)
-            added[rows, rows - height] += np.bincount(row, first_value[ids], height)
+            added[rows, rows - height] += np.bincount(row, value(count[new], term[new]), height)
             added = np.cumsum(added[:, ::-1], axis=1)[:, ::-1]
-            for term in distinct[is_frequent].tolist():
-                added += value_of(term, height, starts)
-            added[0] += value[starts]
+            added[0] += kept[starts]
             sums = np.add.accumulate(added, axis=0, out=added)
-            value[starts] = sums[-1]
+            kept[starts] = sums[-1]
+            edges = terms.edges[ends.start - 1 : ends.stop]
             return np.asarray(length_cost[edges[1:, None] - terms.edges[starts]] - sums)
 
         return values

@@ -1,6 +1,6 @@
 """Choice of cuts from gap scores, segment costs or labels. See `records` for the conventions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -36,25 +36,27 @@ def run_cuts(labels: Ints | Floats) -> Ints:
 def cheapest_cuts(
     cost: SegmentCost, sizes: Ints, budget: Ints, *, minimum: int = 0, penalty: float = 0.0, segments: int | None = None
 ) -> tuple[Ints, float]:
-    """Return the segmentation that minimizes the summed cost plus ``penalty`` per segment: the exact optimum.
+    """Return the segmentation that minimizes the summed cost plus ``penalty`` per segment, and its total cost.
 
-    Also returns its total cost, penalties included. Ties go to the longest last segment. Size limits are part of the
-    search and make it faster: O(n m d) for segments of at most m units.
+    It is the exact optimum; ties go to the longest last segment. Size limits are part of the search and make it faster:
+    O(n m d) for segments of at most m units, no more than the tokens of the largest budget.
 
     Parameters
     ----------
-    sizes : (n,) tokens of each unit.
-    budget : (n,) maximum tokens of a segment that starts at each unit; a single unit is always allowed.
+    sizes, budget : (n,) tokens of each unit, and of the largest segment that starts at it; one unit is always allowed.
     minimum : minimum tokens of a segment; if not all segments can reach it, as few as possible are smaller.
-    segments : number of segments; the nearest number that the budget allows is used. by default, the cost decides.
+    segments : number of segments, or the nearest that the budget allows; by default, the cost decides.
     """
     n = len(sizes)
     total = np.r_[0, np.cumsum(sizes)]
-    first = np.minimum(np.searchsorted(total, total[1:] - budget.max()), np.arange(n))
+    furthest = np.maximum(np.arange(n) - _most_units(budget) + 1, 0)
+    first = np.clip(np.searchsorted(total, total[1:] - budget.max()), furthest, np.arange(n))
     fixed = segments is not None
     number = min(max(segments or 1, fewest_segments(sizes, budget)), n) if fixed else 1
     if fixed and number == n:  # each unit is a segment
         return np.arange(n + 1), float(sum(row[-1] for row in cost(np.arange(n)))) + n * penalty
+    if not (fixed or minimum) and np.all(budget == budget[0]):
+        return _cheapest_of_any_number(cost, first, penalty)
     best = np.full((number + 1, n + 1), np.inf)
     best[0, 0] = 0.0
     short = np.zeros((number + 1, n + 1), dtype=np.int64)  # segments below the minimum: fewest first, then cheapest
@@ -81,12 +83,30 @@ def cheapest_cuts(
     return np.array(path[::-1], dtype=np.int64), total_cost
 
 
+def _cheapest_of_any_number(cost: SegmentCost, first: Ints, penalty: float) -> tuple[Ints, float]:
+    """Return the cheapest segmentation if all segments that may end at a unit start at or after its ``first`` one."""
+    best, previous = np.zeros(len(first) + 1), [0]
+    for end, (start, value) in enumerate(zip(first.tolist(), cost(first), strict=True), start=1):
+        sums = best[start:end] + value + penalty
+        least = sums.min()
+        choice = int((sums <= least + _RTOL * abs(least)).argmax())
+        best[end] = sums[choice]
+        previous.append(start + choice)
+    return _path(previous), float(best[-1])
+
+
+def _path(previous: Sequence[int]) -> Ints:
+    """Return the cuts of a search that came to each end from a ``previous`` one."""
+    path = [len(previous) - 1]
+    while path[-1]:
+        path.append(previous[path[-1]])
+    return np.array(path[::-1], dtype=np.int64)
+
+
 def cheapest_path(n: int, matrices: Iterable[tuple[Block, Floats]], penalty: float) -> Ints:
     """Return the segmentation of ``cheapest_cuts`` for costs in memory, without limits on the size of segments.
 
-    Parameters
-    ----------
-    matrices : the costs of each block, (ends, starts), infinite where there is no segment.
+    ``matrices`` are the costs of each block, (ends, starts), infinite where there is no segment.
     """
     best, previous = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=np.int64)
     best[0] = 0.0
@@ -104,16 +124,19 @@ def cheapest_path(n: int, matrices: Iterable[tuple[Block, Floats]], penalty: flo
                 break
             best[ends] = np.where(better, sums[row, choice], best[ends])
             previous[ends] = np.where(better, middle + choice, previous[ends])
-    path = [n]
-    while path[-1]:
-        path.append(int(previous[path[-1]]))
-    return np.array(path[::-1], dtype=np.int64)
+    return _path(previous.tolist())
+
+
+def _most_units(budget: Ints) -> int:
+    """Return the most units of a segment: where units have no tokens, these do not limit it."""
+    return max(int(budget.max()), 1)
 
 
 def fewest_segments(sizes: Ints, budget: Ints) -> int:
     """Return the minimum number of segments within the budget."""
     total, n = np.r_[0, np.cumsum(sizes)], len(sizes)
-    furthest = np.maximum(np.searchsorted(total, total[:-1] + budget, "right") - 1, np.arange(1, n + 1))
+    ends = np.arange(1, n + 1)
+    furthest = np.clip(np.searchsorted(total, total[:-1] + budget, "right") - 1, ends, ends + _most_units(budget) - 1)
     furthest = np.maximum.accumulate(furthest)  # a segment may end early so that the next has a larger budget
     end = count = 0
     while end < n:
@@ -122,10 +145,9 @@ def fewest_segments(sizes: Ints, budget: Ints) -> int:
 
 
 def find_peaks(gaps: Floats, threshold: float = -np.inf, apart: int = 0) -> Ints:
-    """Return the indices of local maxima above ``threshold`` that are more than ``apart`` gaps from each other.
+    """Return the indices of local maxima above ``threshold``; the middle of a plateau is its peak.
 
-    The middle of a plateau is its peak. Peaks are selected from the highest down, ties in text order, unless a selected
-    peak or an end of the text is within ``apart`` gaps.
+    They are selected from the highest down, unless a selected one or an end of the text is within ``apart`` gaps.
 
     >>> gaps = np.array([3.0, 4.0, 4.0, 4.0, 0.0, 2.5, 1.0])
     >>> find_peaks(gaps, 2.0).tolist(), find_peaks(gaps, 2.0, apart=3).tolist()
@@ -151,17 +173,14 @@ def divisive_cuts(sums: Floats, sizes: Ints, minimum: int = 0) -> tuple[Ints, Fl
     The inside density is the summed similarity within segments divided by their area. It is a ratio of two sums over
     all segments, not an additive cost, so `cheapest_cuts` cannot optimize it. Each segment is split where its own
     halves are densest; the segment whose split makes the whole text densest is split first. Ties go to the last
-    position, as in Choi's code. Memory is O(n m), time O(n) per split, up to O(n^2). From Choi 2000, "Advances in
-    domain independent linear text segmentation", section 3.3.
+    position, as in Choi's code. Memory is O(n m), time O(n) per split, up to O(n^2). From Choi 2000, section 3.3.
+
+    Returns the inner cuts in the order of the splits, (k,), and the density before the first split and after each.
 
     Parameters
     ----------
     sums : (m, n) sums of `bands.block_sums`. Sum and area count only pairs less than m units apart.
     sizes : (n,) tokens of each unit; ``minimum`` is the fewest in a segment.
-
-    Returns
-    -------
-    The inner cuts in the order of the splits, (k,); the density before the first split and after each, (k + 1,).
     """
     m, n = sums.shape
     token = np.r_[0, np.cumsum(sizes)]

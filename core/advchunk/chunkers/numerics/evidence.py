@@ -1,8 +1,8 @@
 """Evidence of topics in text whose neighboring units are alike whatever its topic.
 
 `costs.evidence` takes the units of a segment for independent, given its topic. Real text is coherent over some 2 to 8
-sentences within a topic, too, which that model takes for more topics. `learn_noise` measures the coherence that is left
-inside the segments found so far, `discounted` discounts the evidence by it, and both alternate until the segments stay.
+sentences within a topic, too. `learn_noise` measures the coherence that is left inside the segments found so far,
+`discounted` discounts the evidence by it, and both alternate until the segments stay.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,27 +27,16 @@ _VECTORS, _WORDS = 0.75, 0.15  # weights of the two kinds of evidence, chosen by
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """Prefix sums of n weighted rows, about their weighted mean.
+    """Prefix sums of n weighted rows, about their weighted mean."""
 
-    Parameters
-    ----------
-    rows : (n, d) rows less their weighted mean.
-    weights : (n,) the precision of each row, with mean 1.
-    total : (n + 1, d) prefix sums of weights * rows.
-    powers : (n + 1,) squared lengths of ``total``.
-    mass : (n + 1,) prefix sums of weights.
-    spread : weighted mean of the squared lengths of rows.
-    coordinates : effective number of independent coordinates (`costs.effective_coordinates`).
-    products : for each lag from 0, (n - lag,) products of each row with the one so many units after it.
-    """
-
-    rows: Floats
-    weights: Floats
-    total: Floats
-    powers: Floats
-    mass: Floats
-    spread: float
-    coordinates: float
+    rows: Floats  # (n, d) rows less their weighted mean
+    weights: Floats  # (n,) the precision of each row, with mean 1
+    total: Floats  # (n + 1, d) prefix sums of weights * rows
+    powers: Floats  # (n + 1,) squared lengths of total
+    mass: Floats  # (n + 1,) prefix sums of weights
+    spread: float  # weighted mean of the squared lengths of rows
+    coordinates: float  # effective number of independent coordinates (costs.effective_coordinates)
+    # for each lag from 0, (n - lag,) products of each row with the one so many units after it
     products: tuple[Floats, ...]
 
     def __len__(self) -> int:
@@ -62,18 +51,12 @@ class Sums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
-    """The noise of the units of a topic, and the variance of topics.
+    """The noise of the units of a topic, and the variance of topics."""
 
-    Parameters
-    ----------
-    variance : of the noise of a unit with weight 1, > 0.
-    shared : variance of the topics' means, > 0.
-    inflation : (n + 1,) for 0..n units, >= 1: how much larger the variance of a segment's sum is than if its units were
-        independent.
-    """
-
-    variance: float
-    shared: float
+    variance: float  # of the noise of a unit with weight 1, > 0
+    shared: float  # variance of the topics' means, > 0
+    # (n + 1,) for 0..n units, >= 1: how much larger the variance of a segment's sum is than if its units were
+    # independent
     inflation: Floats
 
 
@@ -102,11 +85,8 @@ def discounted(sums: Sums, noise: Noise, block: Block, squares: Floats) -> Float
         c/2 (ln(1 + m r / phi) - |S|^2 r / (v phi (phi + m r))),    r = shared / v
 
     for noise of variance v, inflated to phi(k) v (`Noise`), and c effective coordinates. With equal weights and phi = 1
-    this is `costs.evidence` less a constant for each row.
-
-    Parameters
-    ----------
-    squares : `Sums.squares` of the block, which do not depend on the noise. The result has their precision.
+    this is `costs.evidence` less a constant for each row. ``squares`` are `Sums.squares` of the block, which do not
+    depend on the noise; the result has their precision.
     """
     ends, starts = block
     ratio, phi = noise.shared / noise.variance, noise.inflation
@@ -124,11 +104,7 @@ def discounted(sums: Sums, noise: Noise, block: Block, squares: Floats) -> Float
 
 
 def first_noise(sums: Sums) -> Noise:
-    """Return the noise if neighbors share a topic and nothing else: the largest covariance at lags 1 to 4 is the
-    topics'.
-
-    Lag 1 alone is negative where speakers alternate.
-    """
+    """Return the noise if the largest covariance at lags 1 to 4 is the topics'; speakers may alternate at lag 1."""
     n = len(sums)
     scale = np.sqrt(sums.weights)
     rows = scale[:, None] * sums.rows
@@ -184,15 +160,9 @@ def self_consistent(rows: Floats, sizes: Ints, words: BlockCost) -> tuple[BlockC
     """Return the cost of a segment by its vectors and words, with noise that agrees with the segments it leads to.
 
     The penalty is 2 ln(n) a segment, and half of it in the first round: coherence inside coarse segments may be topics,
-    so the search starts from many. A text of sharp topics is left as it is, and one that drifts becomes coarser. The
-    evidence of the vectors counts .75, that of the words .15: the words of neighbors repeat, too, and both see the same
+    so the search starts from many. The evidence of the vectors counts .75, that of the words .15: both see the same
     topics. Segments are at most 600 units long here, so the time and memory of n units are O(n) after 600 of them.
-
-    Parameters
-    ----------
-    rows : (n, d) unit vectors.
-    sizes : (n,) tokens of each unit; only their ratios matter.
-    words : cost of a segment's words, in nats.
+    ``rows`` are (n, d) unit vectors; of ``sizes`` only the ratios matter; the cost of ``words`` is in nats.
     """
     n, sums = len(rows), weighted_sums(rows, sizes)
     stored = list(stored_blocks(sums, words, np.maximum(np.arange(1, n + 1) - _REACH, 0)))

@@ -34,12 +34,7 @@ NO_EDGES = Edges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
 
 def components(n: int, blocks: Iterable[Edges]) -> Ints:
-    """Return the connected components of n nodes: (n,) labels, each the smallest node of its component.
-
-    >>> edges = Edges(np.array([0, 1]), np.array([3, 4]), np.zeros(2))
-    >>> components(5, [edges]).tolist()
-    [0, 1, 2, 0, 1]
-    """
+    """Return the connected components of n nodes: (n,) labels, each the smallest node of its component."""
     from scipy.sparse.csgraph import connected_components
 
     label = np.arange(n, dtype=np.int64)
@@ -71,16 +66,8 @@ def spanning_tree(n: int, blocks: Iterable[Edges]) -> Edges:
 def grow_components(blocks: Iterable[Edges], sizes: Ints, may_join: Callable[[int, int, int], bool]) -> Ints:
     """Join components along the lightest edges first, as Kruskal (1956) does, wherever ``may_join`` permits it.
 
-    Ties keep the edge that comes first in the text.
-
-    Parameters
-    ----------
-    sizes : (n,) size of each node.
-    may_join : called with the first node of two components, the size of its component, and that of the other.
-
-    Returns
-    -------
-    (n,) labels, each the smallest node of its component.
+    Ties keep the edge that comes first in the text. ``may_join`` is called with the first node of two components, the
+    size of its component, and that of the other. Returns (n,) labels, each the smallest node of its component.
 
     >>> edges = Edges(np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([0.1, 0.2, 0.3]))
     >>> grow_components([edges], np.array([2, 2, 1]), lambda first, size, other: size + other <= 4).tolist()
@@ -115,10 +102,6 @@ def similarity_edges(rows: Floats, threshold: float) -> Edges:
     """Return the pairs of unit rows whose cosine, rounded to six digits, exceeds ``threshold``; it is their weight.
 
     More than a million pairs raise `ConfigurationError`.
-
-    >>> edges = similarity_edges(np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]]), 0.7)
-    >>> edges.left.tolist(), edges.right.tolist(), edges.weight.tolist()
-    ([0], [1], [0.8])
     """
     blocks, count = list[Edges](), 0
     for top, cosine in _cosines(rows):
@@ -163,20 +146,14 @@ def _cosines(rows: Floats) -> Iterator[tuple[int, Floats]]:
 def detect_communities(
     n: int, edges: Edges, method: CommunityMethod = "louvain", resolution: float = 1.0, seed: int = 0
 ) -> Ints:
-    """Partition n nodes into communities by maximizing modularity greedily.
+    """Partition n nodes into communities by maximizing modularity greedily; sources: `GraphPartitionParams`.
 
     Louvain moves each node to the neighboring community with the highest gain, then treats communities as nodes, until
-    no move gains (Blondel, Guillaume, Lambiotte & Lefebvre 2008, "Fast unfolding of communities in large networks").
-    Leiden also splits poorly connected communities (Traag, Waltman & van Eck 2019, "From Louvain to Leiden").
+    no move gains; Leiden also splits poorly connected communities. At a higher ``resolution`` (> 0) communities are
+    smaller. The ``seed`` is of the order in which nodes are visited.
 
     Returns (n,) labels, each the smallest node of its community. A node without edges is a community of its own.
-
-    Parameters
-    ----------
-    edges : distinct edges with weights > 0, else `ConfigurationError` is raised.
-    method : Louvain needs ``advchunk[graph]``, Leiden ``advchunk[leiden]``, else `MissingExtra` is raised.
-    resolution : resolution of the modularity, > 0; higher values give smaller communities.
-    seed : seed of the order in which nodes are visited, >= 0.
+    Weights <= 0 raise `ConfigurationError`, and a missing library (`import_library`) `MissingExtra`.
 
     >>> detect_communities(5, Edges(np.array([0, 0, 1, 3]), np.array([1, 2, 2, 4]), np.ones(4))).tolist()
     [0, 0, 0, 3, 3]

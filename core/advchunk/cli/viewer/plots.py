@@ -12,7 +12,7 @@ import numpy as np
 
 from advchunk.chunkers.explanations import Explanation
 from advchunk.errors import import_extra, require
-from advchunk.records import Floats, Ints, Units
+from advchunk.records import Units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,16 +26,9 @@ _STEPS = np.linspace(0, np.pi, 33)  # of an arc
 def plot_signal(explanation: Explanation, figure: str = "", *, ax: Axes | None = None) -> Axes:
     """Plot how strongly the text breaks at each offset, with the cuts and the threshold.
 
-    Cuts of the algorithm are solid lines, those that only the size limits forced are dotted.
-
-    Parameters
-    ----------
-    figure : name of one of ``explanation.figures`` with a number for each unit or gap, instead of the scores of the
-        gaps.
-
-    Raises
-    ------
-    ConfigurationError : the algorithm computes no scores, or the figure does not have one for each unit or gap.
+    Cuts of the algorithm are solid lines, those that only the size limits forced are dotted. ``figure`` is the name of
+    one of ``explanation.figures`` instead of the scores of the gaps. Raises `ConfigurationError` if the algorithm
+    computes no scores, or the figure does not have one for each unit or gap.
 
     >>> from advchunk import SemanticThresholdChunker
     >>> ax = plot_signal(SemanticThresholdChunker().explain("Cats purr. Cats nap. Judges sit. Courts rule."))
@@ -43,7 +36,14 @@ def plot_signal(explanation: Explanation, figure: str = "", *, ax: Axes | None =
     'score of the gap'
     """
     units = _units(explanation)
-    scores, threshold = _scores(explanation, figure)
+    figures, segmentation, threshold = explanation.figures, explanation.segmentation, None
+    if figure:
+        require(figure in figures, f"figure must be one of {', '.join(figures) or 'none'}", figure)
+        scores = np.asarray(figures[figure], dtype=float)
+    else:
+        has_scores = segmentation is not None and segmentation.gaps is not None
+        require(has_scores, "the algorithm scores no gaps; pass the name of a figure", sorted(figures))
+        scores, threshold = np.asarray(segmentation.gaps), segmentation.threshold  # type: ignore[union-attr]
     is_along = scores.shape in {(len(units) - 1,), (len(units),)}
     require(is_along, f"{figure or 'gaps'} must have a number for each unit or gap", scores)
     edges = units.edges
@@ -53,7 +53,7 @@ def plot_signal(explanation: Explanation, figure: str = "", *, ax: Axes | None =
         by_size = cut.reason == "size"
         ax.axvline(cut.offset, color=_GRAY if by_size else _RED, linestyle=":" if by_size else "-", linewidth=0.8)
     ax.plot(offsets, scores, color=_BLUE, linewidth=1.2, marker=".", markersize=3)
-    if threshold is not None:
+    if threshold is not None and np.isfinite(threshold):
         ax.axhline(threshold, color=_ORANGE, linestyle="--", linewidth=1, label="threshold")
         ax.legend(loc="upper right")
     return _along_text(ax, explanation, figure.replace("_", " ") or "score of the gap")
@@ -62,9 +62,7 @@ def plot_signal(explanation: Explanation, figure: str = "", *, ax: Axes | None =
 def plot_similarity(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
     """Plot the cosine similarity of all pairs of units, with the segments of the algorithm as squares.
 
-    Raises
-    ------
-    ConfigurationError : the algorithm has no vectors of units, or there are more than 5,000 units.
+    Raises `ConfigurationError` if the algorithm has no vectors of units, or there are more than 5,000 units.
     """
     units = _units(explanation)
     segmentation = explanation.segmentation
@@ -90,39 +88,31 @@ def plot_tree(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
     """Plot the spanning tree of `MSTSemanticChunker`: an arc for each edge, as high as its distance.
 
     Edges within a component have its color; those between components, which are cut, are gray. The dashed line is
-    lambda.
-
-    Raises
-    ------
-    ConfigurationError : the chunker computes no tree.
+    lambda. Raises `ConfigurationError` if the chunker computes no tree.
     """
     units, figures = _units(explanation), explanation.figures
     require("tree" in figures, "only mst-semantic has a tree", sorted(figures))
     edges, labels, threshold = figures["tree"], figures["labels"], figures["lambda_"]
-    ax = _axes(ax)
+    collections, ax = import_extra("matplotlib.collections", "viz"), _axes(ax)
     base = min(0.0, float(edges.weight.min(initial=0.0)))
-    _draw_arcs(ax, units, edges, labels, base, edges.weight - base)
+    _, group, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    place = np.cumsum(counts > 1) - 1  # of the groups that have a color
+    colors = [_COLORS[place[label] % len(_COLORS)] if counts[label] > 1 else _GRAY for label in group.tolist()]
+    places = (units.edges[:-1] + units.edges[1:]) / 2
+    left, right = places[edges.left], places[edges.right]
+    xs = (left + right)[:, None] / 2 - (right - left)[:, None] / 2 * np.cos(_STEPS)
+    ys = base + np.asarray(edges.weight - base)[:, None] * np.sin(_STEPS)
+    joined = group[edges.left] == group[edges.right]
+    order = np.argsort(joined, kind="stable")  # gray arcs lie below
+    arcs, shades = np.stack([xs, ys], axis=-1)[order], np.where(joined, np.array(colors)[edges.left], _GRAY)[order]
+    widths = np.where(joined, 1.2, 0.6)[order]
+    ax.add_collection(collections.LineCollection(arcs, colors=shades, linewidths=widths, alpha=0.7))
+    ax.scatter(places, np.full(len(places), base), c=colors, s=12, zorder=3)
+    ax.autoscale_view()
     if np.isfinite(threshold):
         ax.axhline(threshold, color=_ORANGE, linestyle="--", linewidth=1, label="lambda")
         ax.legend(loc="upper right")
     return _along_text(ax, explanation, "distance")
-
-
-def plot_communities(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
-    """Plot the graph of `GraphPartitionChunker`: an arc for each pair of similar units, as high as they are far apart.
-
-    Units and edges of a community have its color; units alone and edges between communities are gray.
-
-    Raises
-    ------
-    ConfigurationError : the chunker computes no communities.
-    """
-    units, figures = _units(explanation), explanation.figures
-    require("communities" in figures, "only graph-partition has communities", sorted(figures))
-    edges = figures["edges"]
-    ax = _axes(ax)
-    _draw_arcs(ax, units, edges, figures["labels"], 0.0, np.sqrt(edges.right - edges.left))
-    return _along_text(ax, explanation, "sqrt(distance in units)")
 
 
 def plot_chunks(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
@@ -136,15 +126,12 @@ def plot_chunks(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
         chunks = [chunk for chunk in explanation.chunks if chunk.level == level and chunk.spans]
         for place, chunk in enumerate(chunks):
             boxes = [(start, end - start) for start, end in chunk.spans]
-            ax.broken_barh(boxes, (row - 0.4, 0.8), facecolor=_color(place), edgecolor="white", linewidth=0.5)
+            color = _COLORS[place % len(_COLORS)]
+            ax.broken_barh(boxes, (row - 0.4, 0.8), facecolor=color, edgecolor="white", linewidth=0.5)
     named = levels if len(levels) > 1 else []
     ax.set_yticks(range(len(named)), [f"level {level}" for level in named])
     ax.invert_yaxis()
     return _along_text(ax, explanation, "")
-
-
-def _color(place: int) -> str:
-    return _COLORS[place % len(_COLORS)]
 
 
 def _axes(ax: Axes | None) -> Any:
@@ -156,37 +143,6 @@ def _units(explanation: Explanation) -> Units:
     units = explanation.units
     require(units is not None and len(units) > 1, "the explanation must have several units", units)
     return units  # type: ignore[return-value]
-
-
-def _scores(explanation: Explanation, figure: str) -> tuple[Floats, float | None]:
-    figures, segmentation = explanation.figures, explanation.segmentation
-    if figure:
-        require(figure in figures, f"figure must be one of {', '.join(figures) or 'none'}", figure)
-        return np.asarray(figures[figure], dtype=float), None
-    gaps = None if segmentation is None else segmentation.gaps
-    require(gaps is not None, "the algorithm scores no gaps; pass the name of a figure", sorted(figures))
-    threshold = segmentation.threshold if segmentation else None
-    return np.asarray(gaps), threshold if threshold is None or np.isfinite(threshold) else None
-
-
-def _draw_arcs(ax: Any, units: Units, edges: Any, labels: Ints, base: float, heights: Floats) -> None:
-    """Draw units as points along the text and edges as arcs above them, in the color of their label."""
-    collections = import_extra("matplotlib.collections", "viz")
-    _, group, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    place = np.cumsum(counts > 1) - 1  # of the groups that have a color
-    colors = [_color(place[label]) if counts[label] > 1 else _GRAY for label in group.tolist()]
-    places = (units.edges[:-1] + units.edges[1:]) / 2
-    left, right = places[edges.left], places[edges.right]
-    middle, radius = (left + right) / 2, (right - left) / 2
-    xs = middle[:, None] - radius[:, None] * np.cos(_STEPS)
-    ys = base + np.asarray(heights)[:, None] * np.sin(_STEPS)
-    joined = group[edges.left] == group[edges.right]
-    arcs, shades = np.stack([xs, ys], axis=-1), np.where(joined, np.array(colors)[edges.left], _GRAY)
-    order = np.argsort(joined, kind="stable")  # gray arcs lie below
-    widths = np.where(joined, 1.2, 0.6)[order]
-    ax.add_collection(collections.LineCollection(arcs[order], colors=shades[order], linewidths=widths, alpha=0.7))
-    ax.scatter(places, np.full(len(places), base), c=colors, s=12, zorder=3)
-    ax.autoscale_view()
 
 
 def _along_text(ax: Axes, explanation: Explanation, label: str) -> Axes:

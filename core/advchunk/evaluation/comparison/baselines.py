@@ -1,16 +1,15 @@
 """Methods of retrieval in common use, as candidates to compare with."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import Self
 
 import numpy as np
 
 from advchunk.chunkers.by_size import RecursiveChunker
 from advchunk.errors import require
-from advchunk.evaluation.comparison.candidates import Candidate, Chunks, SizeMatched, size_matched
+from advchunk.evaluation.comparison.candidates import Candidate, Chunks, SizeMatched, chunks_at, size_matched
 from advchunk.evaluation.comparison.index import ChunkIndex
 from advchunk.evaluation.metrics.metering import RunCost
 from advchunk.records import Chunk, Document, Ints, Span
@@ -34,7 +33,7 @@ def baselines(mean: float) -> list[Candidate | SizeMatched]:
     return [
         *(replace(size_matched("recursive", mean, label), search=search) for label, search in searches.items()),
         SizeMatched("parent documents", parent_documents, mean),
-        replace(sentence_windows(), size_matched=True, target_mean=mean),
+        replace(sentence_windows(), target_mean=mean),
         SizeMatched("auto-merging", auto_merging, mean),
     ]
 
@@ -43,25 +42,21 @@ def parent_documents(size: int, child_tokens: int = CHILD_TOKENS) -> Candidate:
     """Return chunks that are found by the vectors of the smaller chunks inside them.
 
     A chunk is as similar to a question as the most similar of its children, so chunks are found in the order of their
-    first child (LangChain, ``ParentDocumentRetriever``).
-
-    Parameters
-    ----------
-    size, child_tokens : ``max_tokens`` of the chunks, and of the chunks into which each is divided, >= 1.
+    first child (LangChain, ``ParentDocumentRetriever``). ``size`` and ``child_tokens`` are ``max_tokens`` of chunks,
+    and of the chunks into which each is divided.
     """
+
+    def cut(documents: Sequence[Document]) -> Chunks:
+        groups = _recursive_chunks(documents, size)
+        texts = [Document(chunk.embed_text) for group in groups for chunk in group]
+        children = iter(_recursive_chunks(texts, child_tokens))
+        return [
+            [replace(chunk, row_texts=tuple(child.embed_text for child in next(children))) for chunk in group]
+            for group in groups
+        ]
+
     settings, fingerprint = {"max_tokens": size, "child_tokens": child_tokens}, f"parents {size} {child_tokens}"
-    cut = partial(_split_twice, size, child_tokens)
     return Candidate("parent documents", cut, "baseline", settings, fingerprint, uses_no_model=True)
-
-
-def _split_twice(size: int, child_tokens: int, documents: Sequence[Document]) -> Chunks:
-    groups = _recursive_chunks(documents, size)
-    texts = [Document(chunk.embed_text) for group in groups for chunk in group]
-    children = iter(_recursive_chunks(texts, child_tokens))
-    return [
-        [replace(chunk, row_texts=tuple(child.embed_text for child in next(children))) for chunk in group]
-        for group in groups
-    ]
 
 
 def sentence_windows(window: int = WINDOW) -> Candidate:
@@ -71,23 +66,19 @@ def sentence_windows(window: int = WINDOW) -> Candidate:
     (LlamaIndex, ``SentenceWindowNodeParser`` with ``MetadataReplacementPostProcessor``). A window has so many sentences
     on either side.
     """
-    cut, settings = partial(_split_to_windows, window), {"window": window}
-    return Candidate("sentence windows", cut, "baseline", settings, f"sentence windows {window}", uses_no_model=True)
 
+    def windows(text: str) -> list[Chunk]:
+        units = sentences.sentences(text)
+        edges, texts, last = units.edges.tolist(), units.strings(), len(units)
+        spans = [Span(edges[max(i - window, 0)], edges[min(i + window + 1, last)]) for i in range(last)]
+        chunks = chunks_at(text, spans)
+        return [replace(chunk, row_texts=(own,)) for chunk, own in zip(chunks, texts, strict=True) if own.strip()]
 
-def _split_to_windows(window: int, documents: Sequence[Document]) -> Chunks:
-    return [_windows(window, document.text) if document.text.strip() else [] for document in documents]
+    def cut(documents: Sequence[Document]) -> Chunks:
+        return [windows(document.text) if document.text.strip() else [] for document in documents]
 
-
-def _windows(window: int, text: str) -> list[Chunk]:
-    units = sentences.sentences(text)
-    edges, texts, last = units.edges.tolist(), units.strings(), len(units)
-    spans = [Span(edges[max(i - window, 0)], edges[min(i + window + 1, last)]) for i in range(last)]
-    return [
-        Chunk(text[slice(*span)], (span,), 0, i, row_texts=(texts[i],))
-        for i, span in enumerate(spans)
-        if texts[i].strip()
-    ]
+    settings, fingerprint = {"window": window}, f"sentence windows {window}"
+    return Candidate("sentence windows", cut, "baseline", settings, fingerprint, uses_no_model=True)
 
 
 def auto_merging(size: int) -> Candidate:
@@ -96,10 +87,8 @@ def auto_merging(size: int) -> Candidate:
     As many small chunks as fill the budget are found by their vectors. Then, as long as anything changes, a chunk
     between two that were found one after the other is added, and a larger chunk takes the place of the smaller ones in
     it if more than half of them were found; its score is their mean (LlamaIndex, ``AutoMergingRetriever`` over a
-    ``HierarchicalNodeParser``). The small chunks that were not among the first follow.
-
-    ``size`` is ``max_tokens`` of the smallest chunks; those of the other levels are four times as large as those in
-    them.
+    ``HierarchicalNodeParser``). The small chunks that were not among the first follow. ``size`` is ``max_tokens`` of
+    the smallest chunks; those of the other levels are four times as large as those in them.
     """
     sizes = tuple(size * FACTOR**level for level in reversed(range(LEVELS)))
     settings, fingerprint = {"max_tokens": size, "sizes": list(sizes)}, f"auto-merging {sizes}"
@@ -114,29 +103,22 @@ def split_by_levels(sizes: Sequence[int], documents: Sequence[Document]) -> Chun
         chunks = list[Chunk]()
         parents = [Chunk(document.text, (Span(0, len(document.text)),), 0)]
         for level, size in enumerate(sizes):
-            first, texts = len(chunks) - len(parents), [Document(parent.text) for parent in parents]
-            made = [
-                replace(
-                    child,
-                    spans=tuple(Span(parents[i].start + a, parents[i].start + b) for a, b in child.spans),
-                    level=level,
-                    parent=first + i if level else None,
-                )
-                for i, group in enumerate(_recursive_chunks(texts, size))
-                for child in group
-            ]
-            chunks += [replace(chunk, index=len(chunks) + i) for i, chunk in enumerate(made)]
+            first, made = len(chunks) - len(parents), list[Chunk]()
+            for i, group in enumerate(_recursive_chunks([Document(parent.text) for parent in parents], size)):
+                for child in group:
+                    spans = tuple(Span(parents[i].start + a, parents[i].start + b) for a, b in child.spans)
+                    place, above = len(chunks) + len(made), first + i if level else None
+                    made.append(replace(child, spans=spans, level=level, parent=above, index=place))
+            chunks += made
             parents = made
         groups.append(chunks)
     return groups
 
 
 def rank_by_merging(index: ChunkIndex, search: Search) -> tuple[Ints, RunCost]:
-    """Return all chunks of a hierarchy, best first for each question, (q, c), and the cost of the index
-    (`auto_merging`).
-    """
+    """Return all chunks of a hierarchy, best first for each question, (q, c), and the cost (`auto_merging`)."""
     require(search == Search(), "auto-merging must be searched by vectors alone", search.label)
-    tree = Tree.of(index)
+    parents = index.hierarchy.parents.tolist()
     leaves = np.flatnonzero(index.hierarchy.leaves)
     small = index.part(leaves)
     dense, rows = small.dense, list[Ints]()
@@ -144,65 +126,40 @@ def rank_by_merging(index: ChunkIndex, search: Search) -> tuple[Ints, RunCost]:
         spent = np.cumsum(small.tokens[order])
         number = int(np.searchsorted(spent, index.task.budget)) + 1
         hits = list(zip(leaves[order[:number]].tolist(), scores[:number].tolist(), strict=True))
-        merged = list(dict.fromkeys(chunk for chunk, _ in tree.merge(hits)))
+        merged = list(dict.fromkeys(chunk for chunk, _ in merge(hits, parents)))
         are_new = set(merged).isdisjoint
         left = [i for i in leaves[order].tolist() if are_new([i, *index.hierarchy.above(i)])]
         rows.append(np.array(list(dict.fromkeys([*merged, *left, *range(len(index.chunks))]))))
     return np.stack(rows), dense.cost
 
 
-@dataclass(frozen=True)
-class Tree:
-    """The chunks of a hierarchy by number: the one that contains each, if any, and those in it, in reading order."""
+def merge(hits: list[tuple[int, float]], parents: Sequence[int]) -> list[tuple[int, float]]:
+    """Return hits, which are chunks with their scores, best first, after merging; each chunk has its parent, or -1."""
+    children = dict[int, list[int]]()
+    for i, parent in enumerate(parents):
+        if parent >= 0:
+            children.setdefault(parent, []).append(i)
 
-    parents: dict[int, int]
-    children: dict[int, list[int]]
-
-    @classmethod
-    def of(cls, index: ChunkIndex) -> Self:
-        """Return the tree of an index."""
-        parents = {i: parent for i, parent in enumerate(index.hierarchy.parents.tolist()) if parent >= 0}
-        children = dict[int, list[int]]()
-        for child, parent in parents.items():
-            children.setdefault(parent, []).append(child)
-        return cls(parents, children)
-
-    def merge(self, hits: list[tuple[int, float]]) -> list[tuple[int, float]]:
-        """Return hits, which are chunks with their scores, best first, after merging."""
-        while True:
-            filled = self._fill(hits)
-            merged = self._replace(filled)
-            if len(filled) == len(hits) and merged is filled:
-                return sorted(merged, key=lambda pair: -pair[1])
-            hits = merged
-
-    def _fill(self, hits: list[tuple[int, float]]) -> list[tuple[int, float]]:
-        """Add the chunk between two that follow each other in the list."""
-        result = hits[:1]
-        for (chunk, score), following in pairwise(hits):
-            between = self._next(chunk, 1)
-            if between is not None and between == self._next(following[0], -1):
-                result.append((between, (score + following[1]) / 2))
-            result.append(following)
-        return result
-
-    def _replace(self, hits: list[tuple[int, float]]) -> list[tuple[int, float]]:
-        """Replace chunks by the one that contains them if they are more than half of it."""
-        groups = dict[int, list[float]]()
-        for chunk, score in hits:
-            if chunk in self.parents:
-                groups.setdefault(self.parents[chunk], []).append(score)
-        full = {parent: scores for parent, scores in groups.items() if len(scores) / len(self.children[parent]) > SHARE}
-        if not full:
-            return hits
-        kept = [(chunk, score) for chunk, score in hits if self.parents.get(chunk) not in full]
-        return kept + [(parent, sum(scores) / len(scores)) for parent, scores in full.items()]
-
-    def _next(self, chunk: int, step: int) -> int | None:
-        """Return the chunk after or before another in the same larger one."""
-        siblings = self.children.get(self.parents.get(chunk, -1), [])
-        place = siblings.index(chunk) + step if siblings else -1
+    def beside(chunk: int, step: int) -> int | None:
+        siblings = children.get(parents[chunk], [chunk])
+        place = siblings.index(chunk) + step
         return siblings[place] if 0 <= place < len(siblings) else None
+
+    while True:
+        filled = hits[:1]
+        for (chunk, score), following in pairwise(hits):
+            between = beside(chunk, 1)
+            if between is not None and between == beside(following[0], -1):
+                filled.append((between, (score + following[1]) / 2))
+            filled.append(following)
+        scores_of = dict[int, list[float]]()
+        for chunk, score in filled:
+            scores_of.setdefault(parents[chunk], []).append(score)
+        full = {i: own for i, own in scores_of.items() if i >= 0 and len(own) / len(children[i]) > SHARE}
+        if not full and len(filled) == len(hits):
+            return sorted(filled, key=lambda pair: -pair[1])
+        hits = [hit for hit in filled if parents[hit[0]] not in full]
+        hits += [(parent, sum(scores) / len(scores)) for parent, scores in full.items()]
 
 
 def _recursive_chunks(documents: Sequence[Document], size: int) -> list[list[Chunk]]:

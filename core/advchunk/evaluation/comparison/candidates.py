@@ -1,9 +1,8 @@
 """Candidates of a comparison: registered chunkers, splitters of other libraries, and either at a matched size."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from hashlib import sha256
 from itertools import pairwise
 from math import log
@@ -33,7 +32,7 @@ CandidateGroup: TypeAlias = Literal["stable", "experimental", "baseline", "exter
 Chunks: TypeAlias = Sequence[Sequence[Chunk]]
 
 BASELINES = ("sliding-window", "recursive")
-_CONTEXT_VECTORS = ("context", "units", "late")  # vectors of more than a chunk's own text, named in labels
+CONTEXT_VECTORS = ("context", "units", "late")  # vectors of more than a chunk's own text, named in labels
 _VERSIONED = frozenset({"advchunk", "abc", "builtins"})  # packages whose classes change with their version
 _TOLERANCE = 0.02  # relative, of a matched mean size
 _MAX_TRIES = 16  # sizes tried to match a mean
@@ -48,15 +47,13 @@ class Candidate:
     label : unique name in tables.
     cut : returns the chunks of each document, with spans.
     settings : JSON-able; its ``target_tokens``, else ``max_tokens``, is its target size.
-    fingerprint : changes whenever its chunks may; "" if that is unknown, as for a chunker of another package: its
-        results are not stored.
-    chunker : the chunker behind ``cut``, if it is an advchunk chunker; its model calls and the reasons for its cuts are
-        then recorded.
-    size_matched, target_mean : True if its size was chosen to match a mean, and the tokens of that mean.
+    fingerprint : changes whenever its chunks may; "" if that is unknown: its results are not stored.
+    chunker : the advchunk chunker behind ``cut``; its model calls and the reasons for its cuts are then recorded.
+    target_mean : tokens of the mean that its size was chosen to match, if any.
     uses_no_model : True if ``cut`` calls no model; ignored with a ``chunker``, whose calls are counted.
     search : of the chunks. Candidates that differ in their search only are chunked and embedded once.
-    rank : ranks the chunks for each question, as `ChunkIndex.rank` does; another one is a method of retrieval of its
-        own.
+    rank : ranks the chunks for each question, as `ChunkIndex.rank` does.
+    plain : the candidate without vectors (`with_vectors`), whose chunks have the same sizes.
     """
 
     label: str
@@ -65,16 +62,14 @@ class Candidate:
     settings: Mapping[str, Any] = field(default_factory=dict)
     fingerprint: str = ""
     chunker: Chunker | None = None
-    size_matched: bool = False
     target_mean: float | None = None
     uses_no_model: bool = False
     search: Search = field(default_factory=Search)
     rank: Callable[[ChunkIndex, Search], tuple[Ints, RunCost]] = ChunkIndex.rank
+    plain: "Candidate | None" = None
 
     def metered_cut(self, watch: Watch) -> Callable[[Sequence[Document]], Chunks]:
-        """Return ``cut``; that of a chunker with its model loaded, the reasons for cuts recorded and its calls
-        watched.
-        """
+        """Return ``cut``; that of a chunker with its model loaded, the reasons for cuts recorded, its calls watched."""
         if self.chunker is None:
             return self.cut
         chunker = replace(self.chunker, add_scores=True)
@@ -85,16 +80,10 @@ class Candidate:
 @final
 @dataclass(frozen=True)
 class SizeMatched:
-    """A candidate whose size is chosen when it runs, to match a mean.
+    """A candidate whose size is chosen when it runs, so that its mean chunk has ``mean`` > 0 tokens.
 
-    Comparing chunks of different sizes is unfair: small ones are precise, large ones complete.
-
-    Parameters
-    ----------
-    make : builds the candidate of a size, a whole number >= 1; larger sizes make larger chunks. To run in another
-        process, it must be picklable.
-    mean : tokens of the mean chunk, > 0.
-    search : of the chunks, whatever that of ``make``.
+    Comparing chunks of different sizes is unfair: small ones are precise, large ones complete. ``make`` builds the
+    candidate of a size, a whole number >= 1, whatever its search; larger sizes make larger chunks.
     """
 
     label: str
@@ -128,8 +117,6 @@ def searches_of(candidate: Candidate | SizeMatched, searches: Iterable[Search]) 
 def named_searches(names: str) -> list[Search]:
     """Return ways of search by name, each once: "all", or labels with "+", separated by commas.
 
-    Raises `ConfigurationError` for an unknown name.
-
     >>> [search.label for search in named_searches("dense, hybrid+neighbors")]
     ['dense', 'hybrid, neighbors']
     """
@@ -146,8 +133,7 @@ def search_label(label: str, search: Search) -> str:
 
 
 def candidate(name: str, label: str = "", **params: Any) -> Candidate:
-    """Return a registered chunker as a candidate without fallback; an experimental one unless `advchunk.settings`
-    forbids them.
+    """Return a registered chunker as a candidate without fallback; an experimental one if the settings allow it.
 
     The default label lists the parameters, and the kind of vectors if they are not of a chunk's text alone.
 
@@ -157,48 +143,34 @@ def candidate(name: str, label: str = "", **params: Any) -> Candidate:
     chunker = catalog.create(name, **{"experimental": gate.to_compare(), "fallback": None, **params})
     hidden = {f.name for f in fields(chunker) if not f.metadata.get("changes", True)}  # such as the path of a cache
     listed = {k: value for k, value in params.items() if isinstance(value, (str, int, float)) and k not in hidden}
-    if listed.get("vectors") in _CONTEXT_VECTORS:
+    if listed.get("vectors") in CONTEXT_VECTORS:
         del listed["vectors"]
-    default = ", ".join([_label(name, params), *(f"{key}={value}" for key, value in listed.items())])
+    label = label or ", ".join([_label(name, params), *(f"{key}={value}" for key, value in listed.items())])
     group: CandidateGroup = "baseline" if name in BASELINES else catalog.chunker_class(name).group
     settings = {**parameters(chunker), **{key: value for key, value in params.items() if key == "vectors"}}
-    return Candidate(label or default, chunker.chunk_many, group, settings, _fingerprint(chunker), chunker)
-
-
-def _fingerprint(chunker: Chunker) -> str:
-    """Return the fingerprint of a chunker; "" for one of another package, whose code has no version to count up."""
+    # The code of a chunker of another package has no version to count up.
     ours = {cls.__module__.partition(".")[0] for cls in type(chunker).__mro__} <= _VERSIONED
-    return chunker.fingerprint() if ours else ""
+    return Candidate(label, chunker.chunk_many, group, settings, chunker.fingerprint() if ours else "", chunker)
 
 
 def size_matched(name: str, mean: float, label: str = "", **params: Any) -> SizeMatched:
     """Return a registered chunker whose ``max_tokens`` is chosen so that its mean chunk has ``mean`` tokens.
-
-    Raises `ConfigurationError` if ``params`` set ``max_tokens``.
 
     >>> size_matched("recursive", 100).label, size_matched("universal-semantic", 100, vectors="units").label
     ('recursive', 'universal-semantic, units')
     """
     require("max_tokens" not in params, "max_tokens is chosen to match the mean and must not be set", params)
     label = label or _label(name, params)
-    return SizeMatched(label, partial(_candidate_of_size, name, label, params), mean)
+    return SizeMatched(label, lambda size: candidate(name, label, **params, max_tokens=size), mean)
 
 
 def _label(name: str, params: Mapping[str, Any]) -> str:
     vectors = params.get("vectors")
-    return f"{name}, {vectors}" if vectors in _CONTEXT_VECTORS else name
-
-
-def _candidate_of_size(name: str, label: str, params: Mapping[str, Any], size: int) -> Candidate:
-    return candidate(name, label, **params, max_tokens=size)
+    return f"{name}, {vectors}" if vectors in CONTEXT_VECTORS else name
 
 
 def brittleness_notes(labels: Iterable[str]) -> dict[str, str]:
-    """Return the published warnings about brittle chunkers by label, for names or labels of `candidate`.
-
-    >>> brittleness_notes(["recursive, max_tokens=100", "another splitter"])
-    {}
-    """
+    """Return the published warnings about brittle chunkers by label, for names or labels of `candidate`."""
     published, warnings = catalog.sensitivities()["chunkers"], dict[str, str]()
     for label in labels:
         name, *rest = label.split(", ")
@@ -212,16 +184,29 @@ def external(label: str, split: Callable[[str], Iterable[str]], *, fingerprint: 
     """Return a splitter of another library as a candidate.
 
     Each of its texts is located after the start of the previous one, ignoring white space, which most splitters change.
-    A text that cannot be located is an error, since it could not be scored.
-
-    Parameters
-    ----------
-    fingerprint : the library's name and version and all settings that change its chunks, so that its result can be
-        stored.
-    settings : of the splitter; ``max_tokens`` or ``target_tokens`` is its target size.
+    A text that cannot be located is an error, since it could not be scored. With a ``fingerprint``, the library's name
+    and version and all settings that change its chunks, its result can be stored; of the ``settings``, ``max_tokens``
+    or ``target_tokens`` is its target size.
     """
+
+    def cut(documents: Sequence[Document]) -> list[list[Chunk]]:
+        groups = list[list[Chunk]]()
+        for index, document in enumerate(documents):
+            try:
+                rule = f"{label} must return texts of the document {document.source!r}, in order"
+                groups.append(chunks_at(document.text, locate(document.text, split(document.text), rule)))
+            except Exception as error:
+                error.add_note(f"in {Failure(index, document.source, error).place}")
+                raise
+        return groups
+
     fingerprint = fingerprint and f"{label}: {fingerprint}"  # candidates with the same chunks are measured once
-    return Candidate(label, partial(_split_externally, label, split), "external", settings, fingerprint)
+    return Candidate(label, cut, "external", settings, fingerprint)
+
+
+def chunks_at(text: str, spans: Iterable[Span]) -> list[Chunk]:
+    """Return a chunk for each span of a text."""
+    return [Chunk(text[slice(*span)], (span,), 0, i) for i, span in enumerate(spans)]
 
 
 _AnyCandidate = TypeVar("_AnyCandidate", Candidate, SizeMatched)
@@ -230,8 +215,7 @@ _AnyCandidate = TypeVar("_AnyCandidate", Candidate, SizeMatched)
 def with_vectors(
     candidate: _AnyCandidate, kind: Vectors = "units", embedder: EmbedderLike = None, label: str = ""
 ) -> _AnyCandidate:
-    """Return a candidate whose chunks, such as those of another library, have vectors
-    (`advchunk.retrieval.add_vectors`).
+    """Return a candidate whose chunks, such as another library's, have vectors (`advchunk.retrieval.add_vectors`).
 
     The embedder must be that of the questions; an empty label adds the kind to the candidate's.
 
@@ -240,109 +224,66 @@ def with_vectors(
     """
     label = label or f"{candidate.label}, {kind}"
     if isinstance(candidate, SizeMatched):
-        return replace(candidate, label=label, make=partial(_make_with_vectors, candidate.make, kind, embedder))
+        make = candidate.make
+        return replace(candidate, label=label, make=lambda size: with_vectors(make(size), kind, embedder))
     return replace(
         candidate,
         label=label,
-        cut=WithVectors(candidate, kind, embedder),
+        cut=lambda documents: add_vectors(candidate.cut(documents), kind, embedder, documents=documents),
         fingerprint=candidate.fingerprint and f"{candidate.fingerprint}, {kind}, {identity(embedder)}",
         chunker=None,
         uses_no_model=False,
+        plain=candidate.plain or candidate,
     )
 
 
-def _make_with_vectors(make: Callable[[int], Candidate], kind: Vectors, embedder: EmbedderLike, size: int) -> Candidate:
-    return with_vectors(make(size), kind, embedder)
-
-
-@dataclass(frozen=True)
-class WithVectors:
-    """Cut as a candidate does, and add vectors (`with_vectors`)."""
-
-    candidate: Candidate
-    kind: Vectors
-    embedder: EmbedderLike
-
-    def __call__(self, documents: Sequence[Document]) -> list[list[Chunk]]:
-        """Return the chunks of each document."""
-        return add_vectors(self.candidate.cut(documents), self.kind, self.embedder, documents=documents)
-
-
 def even_split_candidate(size: int) -> Candidate:
-    """Return the baseline that cuts texts into equal pieces, to the nearest word, regardless of content.
-
-    A piece has at most ``size`` >= 1 tokens; a longer word is a piece of its own.
+    """Return the baseline that cuts texts into equal pieces of at most ``size`` >= 1 tokens, or a longer word.
 
     >>> [chunk.text for chunk in even_split_candidate(2).cut([Document("One two three four five.")])[0]]
     ['One two ', 'three four ', 'five.']
     """
     require(size >= 1, "size must be >= 1", size)
-    cut, settings = partial(_split_evenly, size), {"max_tokens": size}
-    return Candidate("even-split", cut, "baseline", settings, f"even-split {size}", uses_no_model=True)
+
+    def cut(documents: Sequence[Document]) -> list[list[Chunk]]:
+        return [chunks_at(d.text, _even_spans(size, d.text)) if d.text.strip() else [] for d in documents]
+
+    return Candidate("even-split", cut, "baseline", {"max_tokens": size}, f"even-split {size}", uses_no_model=True)
 
 
-def _split_evenly(size: int, documents: Sequence[Document]) -> list[list[Chunk]]:
-    return [_split_text_evenly(size, document.text) if document.text.strip() else [] for document in documents]
-
-
-def _split_text_evenly(size: int, text: str) -> list[Chunk]:
-    edges = tiling.words(text).edges
-    before = np.r_[0, np.cumsum(as_counter(None).counts([text[a:b] for a, b in pairwise(edges.tolist())]))]
-    cuts = [0]
-    while cuts[-1] < len(before) - 1:
-        start, left = cuts[-1], int(before[-1] - before[cuts[-1]])
+def _even_spans(size: int, text: str) -> Iterator[Span]:
+    edges = tiling.words(text).edges.tolist()
+    before = np.r_[0, np.cumsum(as_counter(None).counts([text[a:b] for a, b in pairwise(edges)]))]
+    start = 0
+    while start < len(before) - 1:
+        left = int(before[-1] - before[start])
         share = left // max(-(-left // size), 1)  # of the rest, so that no later piece exceeds the size
-        end = int(np.searchsorted(before, before[start] + share, "right")) - 1
-        cuts.append(max(end, start + 1))
-    return [Chunk(text[a:b], (Span(a, b),), 0, i) for i, (a, b) in enumerate(pairwise(edges[cuts].tolist()))]
-
-
-def _split_externally(
-    label: str, split: Callable[[str], Iterable[str]], documents: Sequence[Document]
-) -> list[list[Chunk]]:
-    groups = list[list[Chunk]]()
-    for index, document in enumerate(documents):
-        try:
-            rule = f"{label} must return texts of the document {document.source!r}, in order"
-            spans = locate(document.text, split(document.text), rule)
-        except Exception as error:
-            error.add_note(f"in {Failure(index, document.source, error).place}")
-            raise
-        groups.append([Chunk(document.text[slice(*span)], (span,), 0, i) for i, span in enumerate(spans)])
-    return groups
+        end = max(int(np.searchsorted(before, before[start] + share, "right")) - 1, start + 1)
+        yield Span(edges[start], edges[end])
+        start = end
 
 
 def mean_tokens(candidate: Candidate, task: EvaluationTask) -> float:
     """Return the mean size of a candidate's chunks; computed once for all kinds of vectors, which do not change it."""
-    splitter = _without_vectors(candidate, task)
-    key = splitter.fingerprint() if isinstance(splitter, Chunker) else candidate.fingerprint
+    candidate = candidate.plain or candidate
+    cut, key, chunker = candidate.cut, candidate.fingerprint, candidate.chunker
+    if chunker is not None:
+        chunker = replace(chunker, vectors="none")
+        with suppress(ConfigurationError):  # of a model without a name, whose answers are not cached
+            chunker = chunker if chunker.cache is not None else replace(chunker, cache=task.embedding_cache)
+        cut, key = chunker.chunk_many, chunker.fingerprint()
     if not key or key not in task.mean_sizes:
-        cut = splitter.chunk_many if isinstance(splitter, Chunker) else splitter
         texts = [chunk.embed_text for group in cut(task.documents) for chunk in group]
         counts = task.counter.counts([text for text in texts if text])
         task.mean_sizes[key] = float(counts.mean()) if len(counts) else 0.0
     return task.mean_sizes[key]
 
 
-def _without_vectors(candidate: Candidate, task: EvaluationTask) -> Chunker | Callable[[Sequence[Document]], Chunks]:
-    """Return a chunker with the same cuts, without chunk vectors and with cached model answers; else the ``cut``."""
-    if isinstance(candidate.cut, WithVectors):
-        return _without_vectors(candidate.cut.candidate, task)
-    if candidate.chunker is None:
-        return candidate.cut
-    chunker = replace(candidate.chunker, vectors="none")
-    if chunker.cache is None:
-        with suppress(ConfigurationError):  # of a model without a name
-            chunker = replace(chunker, cache=task.embedding_cache)
-    return chunker
-
-
 def match_size(make: Callable[[int], Candidate], mean: float, task: EvaluationTask) -> tuple[Candidate, float]:
     """Return a candidate (`SizeMatched.make`) of the size whose mean chunk is nearest to ``mean`` tokens, and its mean.
 
     A mean is roughly a power of the size, so sizes are interpolated between logarithms (regula falsi), which takes two
-    to five tries. The search ends where larger sizes make no larger chunks. If a larger size makes smaller chunks, the
-    nearest of the sizes tried is taken.
+    to five tries. The search ends where larger sizes make no larger chunks; the nearest of the sizes tried is taken.
     """
     require(mean > 0, "mean must be > 0", mean)
     tried = dict[int, float]()
@@ -365,13 +306,11 @@ def match_size(make: Callable[[int], Candidate], mean: float, task: EvaluationTa
         size = _next_size(low, high, mean, bisect=abs(repeats) > 2)
     possible = [size for size, got in tried.items() if got] or list(tried)  # a rejected size has no mean
     best = min(possible, key=lambda size: (abs(tried[size] - mean), size))
-    return replace(make(best), size_matched=True, target_mean=mean), tried[best]
+    return replace(make(best), target_mean=mean), tried[best]
 
 
 def _next_size(low: tuple[int, float], high: tuple[int, float] | None, mean: float, *, bisect: bool) -> int:
-    """Return a size between one that is too small and one that is too large, or beyond the former without the
-    latter.
-    """
+    """Return a size between one that is too small and one that is too large, or else beyond the former."""
     small, small_mean = low
     if high is None:
         return max(round(small * min(max(mean / small_mean, 1.05), 4)) if small_mean else 2 * small, small + 1)

@@ -47,57 +47,25 @@ def compare(results: Sequence[Result], baseline: str, metric: str = "recall") ->
     metric : its name (`metrics.table`).
     """
     check_metric(metric)
-    base = _by_label(results, baseline)
-    applies = np.isfinite(getattr(base, metric))
-    scores = {result.label: getattr(result, metric)[applies] for result in results}
-    differences = {r.label: paired_difference(scores[r.label], scores[baseline]) for r in results if r is not base}
-    adjusted = holm(np.array([difference.p for difference in differences.values()])).tolist()
-    p_values = dict(zip(differences, adjusted, strict=True))
+    labels = [result.label for result in results]
+    rule = f"baseline must be a candidate with a result{did_you_mean(baseline, labels)}"
+    require(baseline in labels, rule, baseline)
+    place = labels.index(baseline)
+    applies = np.isfinite(getattr(results[place], metric))
+    scores = [getattr(result, metric)[applies] for result in results]
+    differences = [paired_difference(own, scores[place]) for own in scores]
+    adjusted = holm(np.delete([difference.p for difference in differences], place))
     rows = []
-    for result in results:
-        difference = differences.get(result.label, Difference(0.0, 0.0, 0.0, 1.0))
-        p = p_values.get(result.label, 1.0)
+    for i, (difference, p) in enumerate(zip(differences, np.insert(adjusted, place, 1.0).tolist(), strict=True)):
         verdict: ComparisonVerdict = "noise" if p >= _LEVEL else "better" if difference.mean > 0 else "worse"
-        interval = mean_interval(scores[result.label])
-        rows.append(Comparison(result, interval, difference, p, "baseline" if result is base else verdict))
+        interval = mean_interval(scores[i])
+        rows.append(Comparison(results[i], interval, difference, p, "baseline" if i == place else verdict))
     return sorted(rows, key=lambda row: -row.score.mean)
 
 
-def compare_by_kind(results: Sequence[Result], baselines: Sequence[str], metric: str = "recall") -> list[Comparison]:
-    """Compare size-matched results with their baseline, then those at published sizes with theirs.
-
-    Parameters
-    ----------
-    baselines : labels, at most one of either kind; a kind without a baseline is left out.
-    """
-    bases = sorted((_by_label(results, label) for label in baselines), key=lambda base: not base.size_matched)
-    kinds = [base.size_matched for base in bases]
-    require(len(kinds) == len(set(kinds)), "baselines must be one per kind, size-matched or published", list(baselines))
-    return [
-        row
-        for base in bases
-        for row in compare([r for r in results if r.size_matched == base.size_matched], base.label, metric)
-    ]
-
-
-def group_by_kind(rows: Sequence[Comparison]) -> dict[str, list[Comparison]]:
-    """Return the size-matched and the other comparisons by title, without empty groups."""
-    titles = {"Size-matched": True, "As published": False}
-    groups = {title: [r for r in rows if r.result.size_matched == matched] for title, matched in titles.items()}
-    return {title: group for title, group in groups.items() if group}
-
-
 def leaders(rows: Sequence[Comparison], metric: str = "recall") -> list[Comparison]:
-    """Return the best of rows, of one kind, at its target size, and those from which it does not differ
-    significantly.
-    """
+    """Return the best of rows, at its target size, and those that do not differ significantly from it."""
     eligible = [row for row in rows if not row.result.off_target] or list(rows)
     beside_best = compare([row.result for row in eligible], eligible[0].result.label, metric)
     worse = {row.result.label for row in beside_best if row.verdict == "worse"}
     return [row for row in eligible if row.result.label not in worse]
-
-
-def _by_label(results: Sequence[Result], label: str) -> Result:
-    by_label = {result.label: result for result in results}
-    require(label in by_label, f"baseline must be a candidate with a result{did_you_mean(label, by_label)}", label)
-    return by_label[label]

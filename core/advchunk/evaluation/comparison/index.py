@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -21,13 +21,7 @@ _NO_COST = RunCost(calls=0, tokens=0)
 
 
 class RankedChunks(NamedTuple):
-    """All chunks ranked for each question, and the cost of their index.
-
-    Parameters
-    ----------
-    order : (q, c) indices of chunks, best first.
-    scores : (q, c) their scores, not rising.
-    """
+    """All chunks ranked for each question: (q, c) indices, best first, and (q, c) scores; and the cost of the index."""
 
     order: Ints
     scores: Floats
@@ -41,8 +35,7 @@ class RankedChunks(NamedTuple):
 
     def first(self, question: int, depth: int | None = DEPTH, *, above: float = -np.inf) -> Ranking:
         """Return the first chunks for a question, as a retriever does, or all, with scores higher than ``above``."""
-        count = int(np.count_nonzero(self.scores[question, :depth] > above))
-        floor = None if above == -np.inf else above
+        count, floor = int(np.count_nonzero(self.scores[question, :depth] > above)), None if above == -np.inf else above
         return Ranking(self.order[question, :count], self.scores[question, :count], floor)
 
 
@@ -50,12 +43,8 @@ class RankedChunks(NamedTuple):
 class ChunkIndex:
     """Ranks chunks for the questions of a task; vectors and words are indexed once, when a search first uses them.
 
-    Parameters
-    ----------
-    chunks : of all documents; those without vectors are embedded: their ``row_texts`` if they have any, else their
-        ``embed_text``.
-    documents : (c,) the name of each chunk's document.
-    tokens : (c,) tokens of each chunk.
+    Of (c,) chunks, with the names of their documents and their tokens, those without vectors are embedded: their
+    ``row_texts`` if they have any, else their ``embed_text``.
     """
 
     chunks: Sequence[Chunk]
@@ -65,8 +54,7 @@ class ChunkIndex:
 
     def part(self, chunks: Ints) -> Self:
         """Return an index of some of the chunks."""
-        documents = [self.documents[i] for i in chunks.tolist()]
-        part = [self.chunks[i] for i in chunks.tolist()]
+        part, documents = ([own[i] for i in chunks.tolist()] for own in (self.chunks, self.documents))
         return replace(self, chunks=part, documents=documents, tokens=self.tokens[chunks])
 
     def rank(self, search: Search) -> tuple[Ints, RunCost]:
@@ -90,12 +78,12 @@ class ChunkIndex:
             )
             for question in range(len(self.task.questions))
         ]
-        first = [self._shown(ranking, search).chunks for ranking in rankings]
-        order = [
-            _complete(chunks, rest[np.argsort(~self.hierarchy.leaves[rest], kind="stable")])
-            for chunks, rest in zip(first, used[0].order, strict=True)
-        ]
-        return np.stack(order), sum((ranked.cost for ranked in used), _NO_COST)
+        orders = list[Ints]()
+        for ranking, others in zip(rankings, used[0].order, strict=True):
+            first = self._shown(ranking, search).chunks
+            rest = others[~np.isin(others, first)]
+            orders.append(np.concatenate([first, rest[np.argsort(~self.hierarchy.leaves[rest], kind="stable")]]))
+        return np.stack(orders), sum((ranked.cost for ranked in used), _NO_COST)
 
     def _shown(self, ranking: Ranking, search: Search) -> Ranking:
         """Return a ranking after merging, without sections over the budget, and without the chunks of the others."""
@@ -116,43 +104,32 @@ class ChunkIndex:
     def dense(self) -> RankedChunks:
         """The ranking by vectors."""
         vectors = [chunk.vector if chunk.rows is None else chunk.rows for chunk in self.chunks]
-        missing, cost = [i for i, rows in enumerate(vectors) if rows is None], _NO_COST
-        if missing:
-            texts = [self.chunks[i].row_texts or (self.chunks[i].embed_text,) for i in missing]
-            flat, meter = [text for several in texts for text in several], Meter()
-            rows, cost = measure_cost(lambda: self.task.embed_texts(flat, meter), meter, self.task.counter)
-            ends = np.cumsum([len(several) for several in texts])
-            for i, own in zip(missing, np.split(rows, ends[:-1]), strict=True):
-                vectors[i] = own
-        matrices = [np.atleast_2d(rows) for rows in vectors if rows is not None]
-        owners = np.repeat(np.arange(len(matrices)), [len(rows) for rows in matrices])
+        missing = [chunk for chunk, rows in zip(self.chunks, vectors, strict=True) if rows is None]
+        texts, meter, cost = [chunk.row_texts or (chunk.embed_text,) for chunk in missing], Meter(), _NO_COST
+        rows: Any = iter(())
+        if flat := [text for several in texts for text in several]:
+            made, cost = measure_cost(lambda: self.task.embed_texts(flat, meter), meter, self.task.counter)
+            rows = iter(np.split(made, np.cumsum([len(several) for several in texts])[:-1]))
+        matrices = [np.atleast_2d(next(rows) if own is None else own) for own in vectors]
+        owners = np.repeat(np.arange(len(matrices)), [len(own) for own in matrices])
         scores = retrieval.similarities(self.task.question_vectors, np.concatenate(matrices), owners)
         return RankedChunks.from_scores(scores, cost)
 
     @cached_property
     def lexical(self) -> RankedChunks:
         """The ranking by words."""
-        index, cost = measure_cost(self._index_words, Meter(), self.task.counter)
-        scores = np.stack([index.scores(question.text) for question in self.task.questions])
-        return RankedChunks.from_scores(scores, cost)
 
-    def _index_words(self) -> PartedIndex:
-        words = LexicalIndex(chunk.embed_text for chunk in self.chunks)
-        index = PartedIndex(words, self.hierarchy.parts)
-        index.scores("")  # the first query computes the scores of the words
-        return index
+        def index_words() -> PartedIndex:
+            index = PartedIndex(LexicalIndex(chunk.embed_text for chunk in self.chunks), self.hierarchy.parts)
+            index.scores("")  # the first query computes the scores of the words
+            return index
+
+        index, cost = measure_cost(index_words, Meter(), self.task.counter)
+        return RankedChunks.from_scores(np.stack([index.scores(q.text) for q in self.task.questions]), cost)
 
     @cached_property
     def positions(self) -> ChunkPositions:
         """The positions of the chunks."""
-        counted = [
-            chunk if chunk.tokens else replace(chunk, tokens=tokens)
-            for chunk, tokens in zip(self.chunks, self.tokens.tolist(), strict=True)
-        ]
+        pairs = zip(self.chunks, self.tokens.tolist(), strict=True)
+        counted = [chunk if chunk.tokens else replace(chunk, tokens=tokens) for chunk, tokens in pairs]
         return ChunkPositions.of(counted, self.documents)
-
-
-def _complete(first: Ints, order: Ints) -> Ints:
-    left = np.ones(len(order), dtype=bool)
-    left[first] = False
-    return np.concatenate([first, order[left[order]]])

@@ -3,19 +3,19 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
 from advchunk.chunkers import catalog
 from advchunk.chunkers.vectors import Vectors
-from advchunk.errors import did_you_mean, require
-from advchunk.evaluation.comparison.candidates import Candidate, candidate, search_label
+from advchunk.errors import require
+from advchunk.evaluation.comparison.candidates import candidate, search_label
 from advchunk.evaluation.comparison.comparisons import Comparison, compare
 from advchunk.evaluation.comparison.harness import FailedCandidate, Result, evaluate
-from advchunk.evaluation.comparison.tables import as_rows, read_template
+from advchunk.evaluation.comparison.report import as_rows, read_template
 from advchunk.evaluation.comparison.task import EvaluationTask
-from advchunk.evaluation.data.held_out import held_out_questions
+from advchunk.evaluation.data.dataset import held_out_questions
 from advchunk.evaluation.data.questions import Question
 from advchunk.evaluation.metrics.table import check_metric, metrics
 from advchunk.records import Document
@@ -30,8 +30,7 @@ _MIN_SETTLING = 100  # questions: fewer settle nothing
 _MAX_ROWS = 20  # of the printed table
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """A chunker, its size, the vectors of its chunks ("none" for those of their text), and how they are searched."""
 
     chunker: str
@@ -48,19 +47,13 @@ class Option:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of the chunker, its embedder excluded."""
-        vectors = {} if self.vectors == "none" else {"vectors": self.vectors}
-        return {"max_tokens": self.max_tokens, **vectors}
+        return {"max_tokens": self.max_tokens} | ({} if self.vectors == "none" else {"vectors": self.vectors})
 
     @property
     def effort(self) -> tuple[int, ...]:
         """The rank of each thing that the option needs, most important first; the lower, the simpler."""
         search, embeds = self.search, catalog.cuts_by_embeddings(self.chunker)
         return _MODES.index(search.mode), embeds, get_args(Vectors).index(self.vectors), search.neighbors
-
-    def candidate(self, embedder: Any) -> Candidate:
-        """Return the option as a candidate."""
-        models = {"embedder": embedder, "vectors": self.vectors}
-        return replace(candidate(self.chunker, self.label, max_tokens=self.max_tokens, **models), search=self.search)
 
 
 @dataclass(frozen=True)
@@ -112,12 +105,11 @@ class Recommendation:
         """The lines of Python that create the chunker and the search."""
         option, search = self.option, self.option.search
         name = repr(self.embedder) if isinstance(self.embedder, str) else "embedder"
-        embedder = [] if self.embedder is None else [f"embedder={name}"]
+        embedder = "" if self.embedder is None else f", embedder={name}"
         embeds = option.vectors != "none" or catalog.cuts_by_embeddings(option.chunker)
-        values = [f"{key}={value!r}" for key, value in option.parameters.items()]
-        chunker = ", ".join([repr(option.chunker), *values, *(embedder if embeds else [])])
-        how = [f"mode={search.mode!r}", f"neighbors={search.neighbors}"]
-        retriever = ", ".join(["chunks", *how, *(embedder if search.mode != "lexical" else [])])
+        values = "".join(f", {key}={value!r}" for key, value in option.parameters.items())
+        retriever = f"chunks, mode={search.mode!r}, neighbors={search.neighbors}{embedder * (search.mode != 'lexical')}"
+        chunker = f"{option.chunker!r}{values}{embedder * embeds}"
         return f"chunker = advchunk.create({chunker})\nretriever = Retriever({retriever})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -160,7 +152,6 @@ def recommend(
     number: int = 500,
     characters: int = 500_000,
     seed: int = 0,
-    processes: int = 1,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Recommendation:
     """Evaluate each chunker at each size, with each kind of vectors and of search, and recommend an option.
@@ -168,11 +159,8 @@ def recommend(
     All options answer the same questions (`evaluate`) and are compared with the one with the highest score (`compare`).
     An option ties with it if the 95 % interval of their difference contains 0. The simplest of these is recommended: a
     search by words, which needs no embedder, before one by vectors, and that before both; a chunker that needs no
-    embedder; fewer vectors; fewer chunks. An interval without 0 is no tie, even where the difference is noise after
-    correcting for the number of options. Fewer than a hundred questions settle nothing, which the recommendation says.
-
-    The highest score was selected by the questions that measured it: expect a slightly lower one on others. An option
-    that fails is listed, and the others go on.
+    embedder; fewer vectors; fewer chunks. Fewer than a hundred questions settle nothing. The highest score was selected
+    by the questions that measured it: expect a slightly lower one on others. An option that fails is listed.
 
     Parameters
     ----------
@@ -182,34 +170,28 @@ def recommend(
     sizes : ``max_tokens``, each >= 1.
     vectors : of the chunks (`advchunk.chunkers.vectors.ChunkVectors`); "none" for those of their text.
     searches : each with all chunks, except that words are searched without other vectors only.
-    language : of the documents, for the search by words (`retrieval.lexical_index.LexicalIndex`); "auto" is that of
-        each.
+    language : of the documents, for the search by words (`retrieval.lexical_index`); "auto" is that of each.
     budget, number : tokens retrieved per question, >= 1; questions to make, >= 2.
     characters : of documents to use, >= 1; the others are dropped at random, those without questions first.
-    processes, progress : see `evaluate`.
-
-    Raises
-    ------
-    ConfigurationError : an unknown chunker, documents from which no questions can be made, a parameter out of range, or
-        no option has a result.
+    progress : see `evaluate`.
     """
     require(characters >= 1, "characters must be >= 1", characters)
     check_metric(metric)
     options = _options(chunkers, sizes, vectors, searches)
-    sample, is_built = _sample_documents(documents, questions or (), characters, seed), questions is None
+    sample, is_built = tuple(_sample_documents(documents, questions or (), characters, seed)), questions is None
     if questions is None:
         dataset = held_out_questions(sample, number, seed=seed)
-        sample, questions = list(dataset.documents), dataset.questions
+        sample, questions = dataset.documents, dataset.questions
     names = {document.source for document in sample}
     asked = tuple(q for q in questions if names.issuperset(name for name, _ in q.references))
-    task = EvaluationTask(tuple(sample), asked, embedder, budget=budget, budgets=(budget,), language=language)
-    made = [option.candidate(embedder) for option in options]
-    results = evaluate(made, task, processes=processes, progress=progress)
+    task = EvaluationTask(sample, asked, embedder, budget=budget, budgets=(budget,), language=language)
+    made = [candidate(of.chunker, of.label, embedder=embedder, **of.parameters) for of in options]
+    made = [replace(plain, search=of.search) for plain, of in zip(made, options, strict=True)]
+    results = evaluate(made, task, progress=progress)
     require(len(results) > 0, "an option must have a result", [failure.reason for failure in results.failures][:1])
-    option, rows = _choose(dict(zip([option.label for option in options], options, strict=True)), results, metric)
-    number_asked = int(np.isfinite(getattr(results[0], metric)).sum())
-    failures = tuple(results.failures)
-    return Recommendation(option, tuple(rows), failures, number_asked, is_built, metric, budget, embedder)
+    option, rows = _choose({option.label: option for option in options}, results, metric)
+    number_asked, failed = int(np.isfinite(getattr(results[0], metric)).sum()), tuple(results.failures)
+    return Recommendation(option, tuple(rows), failed, number_asked, is_built, metric, budget, embedder)
 
 
 def _options(
@@ -217,10 +199,8 @@ def _options(
 ) -> list[Option]:
     """Return the grid, without words with vectors that they do not need."""
     require(len(sizes) > 0 and min(sizes) >= 1, "sizes must be >= 1", sizes)
-    registered = catalog.names()
-    for name in chunkers:
-        require(name in registered, f"chunkers must be registered{did_you_mean(name, registered)}", name)
-    grid = dict.fromkeys(Option(*of) for of in product(chunkers, sizes, vectors, searches))
+    methods = [name for name in chunkers if catalog.chunker_class(name)]  # which raises an error for an unknown name
+    grid = dict.fromkeys(Option(*of) for of in product(methods, sizes, vectors, searches))
     options = [option for option in grid if option.search.mode != "lexical" or option.vectors == "none"]
     require(len(options) > 0, "chunkers, vectors and searches must make an option", (chunkers, vectors, searches))
     return options

@@ -1,26 +1,185 @@
-"""A report on a comparison: a page of Markdown, and all figures as JSON."""
+"""Comparisons as flat rows, as tables of Markdown, and as a report: a page of Markdown, and all figures as JSON."""
 
 import json
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from advchunk.errors import require
-from advchunk.evaluation.comparison import tables
-from advchunk.evaluation.comparison.comparisons import Comparison
-from advchunk.evaluation.comparison.harness import FailedCandidate
+from advchunk.evaluation.comparison.comparisons import Comparison, leaders
+from advchunk.evaluation.comparison.harness import FailedCandidate, Result
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics.statistics import CONFIDENCE, RESAMPLES, SEED
-from advchunk.evaluation.metrics.table import metrics
-from advchunk.models.identity import identity
+from advchunk.evaluation.metrics.table import RetrievalMetric, metrics
+from advchunk.models.identity import identity, model_name
+from advchunk.models.static import default_embedder
 from advchunk.text.templates import fill_text
+
+
+class _Column(NamedTuple):
+    """A figure of a result: its key in `as_rows`, the table that has it, its title and format there, and its value."""
+
+    key: str
+    table: str
+    title: str
+    form: str
+    value: Callable[[Result], Any]
+
+
+def _mean_of(metric: RetrievalMetric, of: Result) -> float | None:
+    scores = getattr(of, metric.name, np.zeros(0))
+    finite = scores[np.isfinite(scores)]
+    return _percent(float(finite.mean()), metric.digits) if len(finite) else None
+
+
+_AT_K = {"recall in budget": "recall", "hit at k": "hit@k", "reciprocal rank": "MRR@k", "precision at k": "precision@k"}
+_COLUMNS = [
+    _Column("mean tokens", "main", "tokens", ".1f", lambda of: round(float(of.tokens.mean()), 1)),
+    *(
+        _Column(
+            metric.column, "main" if metric.title else "retrieval" * (metric.column in _AT_K),
+            metric.title or _AT_K.get(metric.column, ""), f".{metric.digits if metric.title else 1}f",
+            partial(_mean_of, metric),
+        )
+        for metric in metrics().values()
+    ),
+    _Column("chunks", "shape", "chunks", ",", lambda of: len(of.tokens)),
+    _Column("within", "shape", "within", ".3f", lambda of: _round(of.within)),
+    _Column("between", "shape", "between", ".3f", lambda of: _round(of.between)),
+    _Column("forced", "shape", "forced, %", ".1f", lambda of: _percent(of.forced)),
+    _Column("over", "shape", "over, %", ".1f", lambda of: _percent(of.over)),
+    _Column("under", "shape", "under, %", ".1f", lambda of: _percent(of.under)),
+    _Column("redundancy", "shape", "redundancy", ".2f", lambda of: _round(of.redundancy)),
+    _Column("coverage", "shape", "coverage, %", ".1f", lambda of: _percent(of.coverage)),
+    _Column("F1", "shape", "F1", ".3f", lambda of: _round(of.boundaries.get("f1"))),
+    _Column("F1 (1 near)", "shape", "F1 (1 near)", ".3f", lambda of: _round(of.boundaries.get("f1_near"))),
+    _Column("Pk", "shape", "Pk", ".3f", lambda of: _round(of.boundaries.get("pk"))),
+    _Column("WindowDiff", "shape", "WindowDiff", ".3f", lambda of: _round(of.boundaries.get("window_diff"))),
+    _Column("seconds", "cost", "CPU s", ".3g", lambda of: _round(of.cost.cpu_seconds)),
+    _Column("wall seconds", "cost", "wall s", ".3g", lambda of: _round(of.cost.wall_seconds)),
+    _Column("peak MB", "cost", "peak MB", ".1f", lambda of: _round(of.cost.peak_bytes, 1, 1e6)),
+    _Column("calls", "cost", "calls", ",", lambda of: of.cost.calls),
+    _Column("tokens sent", "cost", "tokens sent", ",", lambda of: of.cost.tokens),
+]  # fmt: skip
+_SCORES = ("score", "low", "high", "difference", "difference low", "difference high")
+
+
+def as_rows(rows: Sequence[Comparison]) -> list[dict[str, Any]]:
+    """Return a flat dict of figures for each comparison; shares in percent, None for unknown ones."""
+    return list(map(_as_row, rows))
+
+
+def _as_row(row: Comparison) -> dict[str, Any]:
+    result = row.result
+    scores = zip(_SCORES, (*row.score, *row.difference[:3]), strict=True)
+    return {
+        "candidate": result.label,
+        "group": result.group,
+        "search": result.search,
+        "size matched": result.size_matched,
+        "target mean": result.target_mean,
+        **{name: _percent(value, 2) for name, value in scores},
+        "p (Holm)": round(row.p, 4),
+        "verdict": row.verdict,
+        **{column.key: column.value(result) for column in _COLUMNS},
+    }
+
+
+def _percent(share: float | None, digits: int = 1) -> float | None:
+    return None if share is None else round(100 * share, digits) + 0.0  # turns -0.0 into 0.0
+
+
+def _round(value: float | None, digits: int = 3, unit: float = 1) -> float | None:
+    return None if value is None else round(value / unit, digits)
+
+
+def as_markdown(
+    rows: Sequence[Comparison],
+    *,
+    metric: str = "recall",
+    notes: Mapping[str, str] | None = None,
+    task: EvaluationTask | None = None,
+    run_info: Mapping[str, Any] | None = None,
+    failures: Sequence[FailedCandidate] = (),
+) -> str:
+    """Return Markdown tables: scores and differences with intervals and verdicts, then retrieval, shape and cost.
+
+    Parameters
+    ----------
+    rows : from `compare`.
+    metric : that the rows were compared by.
+    notes : remarks on candidates by label, such as that one is brittle.
+    task : adds its budget, k and embedder to the first line.
+    run_info : further facts for the first line, by name, such as the source of the questions.
+    failures : candidates without a result, listed with the reasons before the others.
+    """
+    labels = {row.result.label for row in rows}
+    text = fill_text(
+        read_template("comparison.md"),
+        section=_section(rows, metric),
+        metric=metrics()[metric].summary,
+        questions=len(rows[0].result.recall),
+        task=task,
+        embedder=_embedder_name(task) if task else "",
+        run_info=run_info or {},
+        failures=failures,
+        notes={label: note for label, note in (notes or {}).items() if label in labels},
+    )
+    return text.rstrip() + "\n"
+
+
+def read_template(name: str) -> str:
+    """Return a template of this package."""
+    return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _embedder_name(task: EvaluationTask) -> str:
+    if isinstance(task.embedder, str):
+        return task.embedder
+    embedder = default_embedder() if task.embedder is None else task.embedder
+    return model_name(embedder) or type(embedder).__qualname__
+
+
+def _section(rows: Sequence[Comparison], metric: str) -> dict[str, Any]:
+    """Return the parts of the template; a column without a figure is left out."""
+    lines = list[dict[str, Any]]()
+    for row, figures in zip(rows, as_rows(rows), strict=True):
+        mean, target = row.result.tokens.mean(), row.result.target_mean
+        remark = f"mean {mean:,.0f}, target {target:,.0f}" if row.result.off_target else ""
+        lines.append({**figures, "text": _format_figures(figures, metric), "remark": remark})
+    tables: dict[str, dict[str, str]] = {"main": {}, "retrieval": {}, "shape": {}, "cost": {}}
+    for column in _COLUMNS:
+        if column.table and any(line[column.key] is not None for line in lines):
+            tables[column.table][column.key] = column.title
+    main, leaders = tables.pop("main"), _describe_leaders(rows, metric)
+    return {"leaders": leaders, "lines": lines, "columns": main, "details": tables}
+
+
+def _format_figures(figures: Mapping[str, Any], metric: str) -> dict[str, str]:
+    """Return the figures of a row as text, "" for unknown ones."""
+    forms = {column.key: column.form for column in _COLUMNS}
+    forms |= {name: f"{'+' * ('difference' in name)}.{metrics()[metric].digits}f" for name in _SCORES}
+    return {key: "" if figures[key] is None else format(figures[key], form) for key, form in forms.items()}
+
+
+def _describe_leaders(rows: Sequence[Comparison], metric: str) -> str:
+    """Return a sentence that names the best of rows, or says that none is."""
+    best, *ties = leaders(rows, metric)
+    figures = _format_figures(_as_row(best), metric)
+    score = f"{metrics()[metric].summary} {figures['score']} % [{figures['low']}, {figures['high']}]"
+    if not ties:
+        return f"{best.result.label} scores best: {score}."
+    others = f"{len(ties)} other{'s' * (len(ties) > 1)}"
+    return f"No winner: the highest score, that of {best.result.label}, cannot be told apart from {others}; {score}."
 
 
 def write_report(
@@ -39,15 +198,14 @@ def write_report(
 
     Parameters
     ----------
-    rows : from `compare`, or from `compare_by_kind`: then each kind has a section of its own.
-    metric, notes, run_info, failures : as in `tables.as_markdown`.
+    rows, metric, notes, run_info, failures : as in `as_markdown`.
     """
     require(len(rows) > 0, "rows must have a candidate", rows)
     facts = provenance(task, run_info)
     options: Any = {"metric": metric, "notes": notes, "run_info": run_info, "failures": failures}
     page = fill_text(
-        tables.read_template("report.md"),
-        comparison=tables.as_markdown(rows, task=task, **options),
+        read_template("report.md"),
+        comparison=as_markdown(rows, task=task, **options),
         task=task,
         metrics=metrics(),
         needs={name: sum(map(bool, needed)) for name, needed in task.needs.items()},
@@ -58,7 +216,7 @@ def write_report(
         "provenance": facts,
         "metric": metric,
         "notes": notes or {},
-        "comparisons": tables.as_rows(rows),
+        "comparisons": as_rows(rows),
         "failures": [asdict(failure) for failure in failures],
         "results": [row.result.to_dict() for row in rows],
     }

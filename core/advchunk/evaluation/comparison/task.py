@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from advchunk.building.layout import fit_to_blocks, tile_prose
 from advchunk.building.long_texts import embed_long_texts
@@ -35,11 +35,9 @@ class EvaluationTask:
     documents : with unique names, which the references of questions use.
     embedder : anything `models.embedders.as_embedder` accepts; None for the built-in default.
     k : chunks retrieved for scores at fixed k, >= 1.
-    budget : tokens retrieved for the scores that candidates are compared by, >= 1.
-    budgets : tokens retrieved for the recall curve, each >= 1; ``budget`` is always added.
+    budget, budgets : tokens retrieved for the scores that candidates are compared by, and for the recall curve, >= 1.
     boundaries : by document, the characters where its true segments meet; other documents get no boundary scores.
-    language : of the documents, for the search by words (`retrieval.lexical_index.LexicalIndex`); "auto" is that of
-        each.
+    language : of the documents, for the search by words (`retrieval.lexical_index`); "auto" is that of each.
     """
 
     documents: tuple[Document, ...]
@@ -58,9 +56,8 @@ class EvaluationTask:
         names, lengths = [d.source for d in self.documents], {d.source: len(d.text) for d in self.documents}
         require(len(lengths) == len(names) > 0, "documents must have unique names", names)
         require(len(self.questions) >= 2, "questions must be two or more", len(self.questions))
-        require(self.k >= 1, "k must be >= 1", self.k)
-        require(self.budget >= 1, "budget must be >= 1", self.budget)
-        require(min(self.budgets, default=1) >= 1, "budgets must be >= 1", self.budgets)
+        for name, numbers in (("k", [self.k]), ("budget", [self.budget]), ("budgets", self.budgets)):
+            require(min(numbers, default=1) >= 1, f"{name} must be >= 1", getattr(self, name))
         object.__setattr__(self, "budgets", tuple(sorted({*self.budgets, self.budget})))
         for question in self.questions:
             for name, span in question.references:
@@ -80,21 +77,16 @@ class EvaluationTask:
     @cached_property
     def question_vectors(self) -> Floats:
         """The vectors of the questions."""
-        texts = [question.text for question in self.questions]
-        (rows,) = drive([Job(embed_long_texts(texts, as_embedder(self.embedder).for_questions()))])
+        embedder = as_embedder(self.embedder).for_questions()
+        (rows,) = drive([Job(embed_long_texts([question.text for question in self.questions], embedder))])
         return rows
 
-    def load(self) -> None:
-        """Load what candidates share, so that the first one does not pay for it: models, readers, languages and
-        words.
-        """
-        _ = self.question_vectors, self._is_warm
-
     @cached_property
-    def _is_warm(self) -> bool:
-        chunks = RecursiveChunker(fallback=None).chunk_many(self.documents)
+    def loaded(self) -> Self:
+        """The task, after what candidates share is loaded, so that the first one does not pay for it."""
+        _, chunks = self.question_vectors, RecursiveChunker(fallback=None).chunk_many(self.documents)
         LexicalIndex(chunk.text for group in chunks for chunk in group).scores("")
-        return True
+        return self
 
     @cached_property
     def sentences(self) -> tuple[Units, ...]:
@@ -115,9 +107,11 @@ class EvaluationTask:
     @cached_property
     def digest(self) -> str:
         """A hash of everything that results depend on, the package's code included."""
+        offsets = [b"" if d.offsets is None else d.offsets.tobytes() for d in self.documents]
         parts = [
             package_digest(),
-            [_digest_parts(document) for document in self.documents],
+            [(d.source, d.text, repr(d.blocks), repr(dict(d.metadata))) for d in self.documents],
+            [sha256(own).hexdigest() for own in offsets],
             [(question.text, question.references) for question in self.questions],
             identity(self.embedder),
             self.k,
@@ -132,12 +126,6 @@ class EvaluationTask:
         """Return the unit vector of each text; texts are embedded in batches, whole, and duplicates once."""
         (rows,) = drive([Job(embed_long_texts(texts, as_embedder(self.embedder)))], watch)
         return rows
-
-
-def _digest_parts(document: Document) -> list[str]:
-    """Return everything in a document that chunks may depend on, layout and metadata included."""
-    offsets = "" if document.offsets is None else sha256(document.offsets.tobytes()).hexdigest()
-    return [document.source, document.text, repr(document.blocks), repr(dict(document.metadata)), offsets]
 
 
 @cache

@@ -70,7 +70,11 @@ def read_questions(path: str | Path, documents: Sequence[Document]) -> list[Ques
     Documents are referred to by id or, if that is unique, by id without suffix.
     """
     path, questions = Path(path), list[Question]()
-    by_name = _documents_by_name(documents)
+    ids = [document.source for document in documents]
+    require(len(set(ids)) == len(ids), "documents must have unique ids", ids)
+    stems = [str(PurePath(name).with_suffix("")) if name else name for name in ids]
+    by_name = {stem: document for stem, document in zip(stems, documents, strict=True) if stems.count(stem) == 1}
+    by_name |= dict(zip(ids, documents, strict=True))
     # Not splitlines, which also splits at characters that JSON strings may contain, such as U+2028.
     for number, line in enumerate(_read_text(path).split("\n"), start=1):
         if line.strip():
@@ -89,12 +93,10 @@ def write_questions(path: str | Path, questions: Iterable[Question], documents: 
     An answer that occurs once in its document is quoted, which is readable and survives changes elsewhere in the
     document; any other is written as a span.
     """
-    texts = {document.source: document.text for document in documents}
-    lines = [
-        {"question": question.text, "references": [_reference_to_dict(r, texts) for r in question.references]}
-        for question in questions
-    ]
-    content = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    texts, content = {document.source: document.text for document in documents}, ""
+    for question in questions:
+        references = [_reference_to_dict(reference, texts) for reference in question.references]
+        content += json.dumps({"question": question.text, "references": references}, ensure_ascii=False) + "\n"
     # UTF-8 cannot encode a lone surrogate; written as JSON's escape, it can be read again.
     Path(path).write_bytes(content.encode("utf-8", "backslashreplace"))
 
@@ -119,22 +121,14 @@ def find_quote(quote: str, text: str) -> Span:
     raise ConfigurationError(msg)
 
 
-def _documents_by_name(documents: Sequence[Document]) -> Mapping[str, Document]:
-    ids = [document.source for document in documents]
-    require(len(set(ids)) == len(ids), "documents must have unique ids", ids)
-    stems = [str(PurePath(name).with_suffix("")) if name else name for name in ids]
-    unique = {stem: doc for stem, doc in zip(stems, documents, strict=True) if stems.count(stem) == 1}
-    return unique | dict(zip(ids, documents, strict=True))
-
-
 def _parse_question(line: str, by_name: Mapping[str, Document]) -> Question:
     try:
         data = json.loads(line)
     except json.JSONDecodeError as error:
         msg = f"not JSON ({error})"
         raise ConfigurationError(msg) from error
-    valid = isinstance(data, dict) and isinstance(data.get("question"), str)
-    valid = valid and isinstance(data.get("references"), list)
+    kinds = {"question": str, "references": list}
+    valid = isinstance(data, dict) and all(isinstance(data.get(key), kind) for key, kind in kinds.items())
     require(valid, 'a line must be {"question": ..., "references": [...]}', data)
     references = tuple(_parse_reference(item, data.get("corpus"), by_name) for item in data["references"])
     return Question(data["question"], references)

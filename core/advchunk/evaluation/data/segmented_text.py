@@ -1,7 +1,8 @@
-"""Texts with true segment boundaries, and Choi's file format for them."""
+"""Texts with true segment boundaries: made up, or read from files in Choi's format."""
 
 import re
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,9 @@ import numpy as np
 from advchunk.errors import ConfigurationError, require
 from advchunk.evaluation.metrics.boundaries import check_cuts
 from advchunk.records import Document, Ints, Units
+
+# A word is three of these; since none ends in "e" or "s", no stemmer changes them.
+_SYLLABLES = np.array([consonant + vowel for consonant in "bdfghklmnprstvz" for vowel in "aiou"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,8 +52,7 @@ def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText
     r"""Read a file with one sentence per line and lines of ten or more "=" between segments.
 
     The text is made of the sentences, each with a line feed. The first and the last separator are optional, and several
-    in a row are one. Blank lines are skipped. See Choi (2000), Advances in domain independent linear text segmentation,
-    whose data has this format.
+    in a row are one. Blank lines are skipped. See Choi (2000), whose data has this format.
     """
     path = Path(path)
     raw = path.read_bytes()
@@ -80,9 +83,60 @@ def read_folder(folder: str | Path, pattern: str = "*.ref") -> list[SegmentedTex
     folder = Path(folder)
     paths = {path.relative_to(folder).as_posix(): path for path in folder.glob(pattern) if path.is_file()}
     require(bool(paths), f"{folder} must contain a file that matches", pattern)
-    return [replace(read_choi(paths[name]), name=name) for name in sorted(paths, key=_natural_key)]
+    parts = {name: re.findall(r"([^0-9]*)([0-9]*)", name) for name in sorted(paths)}
+    order = sorted(parts, key=lambda name: [(rest, int(digits or 0)) for rest, digits in parts[name]])
+    return [replace(read_choi(paths[name]), name=name) for name in order]
 
 
-def _natural_key(name: str) -> tuple[list[tuple[str, int]], str]:
-    """Return a sort key that orders 2.ref before 10.ref, and equal numbers such as 1 and 01 by name."""
-    return [(rest, int(digits or 0)) for rest, digits in re.findall(r"([^0-9]*)([0-9]*)", name)], name
+def synthetic(
+    seed: int,
+    *,
+    segments: int = 10,
+    sentences: tuple[int, int] = (3, 11),
+    words: tuple[int, int] = (6, 20),
+    topics: int | None = None,
+    vocabulary: int = 100,
+    overlap: float = 0.5,
+    noise: float = 0.0,
+) -> SegmentedText:
+    """Generate a text of segments with one topic each, different from those of its neighbors.
+
+    A topic is a vocabulary of invented words with frequencies proportional to 1 / rank, as in natural language. Only
+    the words mark the boundaries: the text is one paragraph. The same seed and parameters give the same text in any
+    process; ``overlap`` and ``noise`` change words only.
+
+    Parameters
+    ----------
+    seed : >= 0; determines words, lengths and order.
+    segments : number of segments, >= 1.
+    sentences, words : minimum and maximum per segment, and per sentence, uniformly distributed.
+    topics : number of topics, >= 2; they recur if there are fewer than segments. None for one per segment.
+    vocabulary : words of each topic, and of the vocabulary that all topics share.
+    overlap : share of words from the shared vocabulary, 0..1: at 0 topics have no word in common, at 1 all words.
+    noise : share of sentences on a random topic, 0..1.
+
+    >>> synthetic(3, sentences=(1, 3), words=(3, 5)).units.strings()[:2]
+    ['Duminu fosodi fosodi pasika funuta. ', 'Huviso bakuma mafami vibosu. ']
+    """
+    no_recurrence, topics = topics is None, segments if topics is None else topics
+    largest = len(_SYLLABLES) ** 3 // (topics + 1)
+    require(1 <= vocabulary <= largest, f"vocabulary must be in 1..{largest} for {topics} topics", vocabulary)
+    require(no_recurrence or topics >= 2, "topics must be >= 2", topics)
+    rng = np.random.default_rng(seed)
+    size = (topics + 1) * vocabulary
+    syllables = np.unravel_index(rng.choice(len(_SYLLABLES) ** 3, size, replace=False), [len(_SYLLABLES)] * 3)
+    lexicon = ["".join(word) for word in zip(*(_SYLLABLES[part].tolist() for part in syllables), strict=True)]
+    lengths = rng.integers(*sentences, size=segments, endpoint=True)
+    # Steps of 1 ... topics - 1 around a ring reach every other topic with equal probability.
+    steps = np.ones(segments, dtype=np.int64) if no_recurrence else rng.integers(1, topics, size=segments)
+    topic = np.repeat(np.cumsum(steps) % topics, lengths)
+    topic = np.where(rng.random(len(topic)) < noise, rng.integers(topics, size=len(topic)), topic)
+    counts = rng.integers(*words, size=len(topic), endpoint=True)
+    source = np.repeat(topic, counts)
+    source[rng.random(len(source)) < overlap] = topics
+    share = 1 / np.arange(1, vocabulary + 1)
+    sampled = source * vocabulary + rng.choice(vocabulary, len(source), p=share / share.sum())
+    sampled_words = [lexicon[word] for word in sampled.tolist()]
+    ends = np.cumsum([0, *counts]).tolist()
+    texts = [" ".join(sampled_words[a:b]).capitalize() + ". " for a, b in pairwise(ends)]
+    return join_sentences(texts, np.cumsum([0, *lengths]).tolist(), f"synthetic-{seed}")

@@ -116,17 +116,11 @@ def even_split(n: int, segments: int) -> Ints:
     [0, 2, 5, 8, 10]
     """
     require(1 <= segments <= n, f"segments must be in 1..{n}", segments)
-    cuts: Ints = np.rint(np.arange(segments + 1) * n / segments).astype(np.int64)
-    return cuts
+    return np.rint(np.arange(segments + 1) * n / segments).astype(np.int64)
 
 
 def check_cuts(cuts: Cuts, name: str = "cuts") -> Ints:
-    """Return ``cuts`` as an array; raise `ConfigurationError` unless they increase strictly from 0.
-
-    >>> check_cuts([0, 3, 3])
-    Traceback (most recent call last):
-    advchunk.errors.ConfigurationError: cuts must be at least two whole numbers that increase strictly from 0, got [0, 3, 3]
-    """  # noqa: E501
+    """Return ``cuts`` as an array; raise `ConfigurationError` unless they increase strictly from 0."""
     array = np.asarray(cuts)
     valid = array.ndim == 1 and array.dtype.kind in "iu" and len(array) > 1
     valid = valid and array[0] == 0 and bool(np.all(array[:-1] < array[1:]))
@@ -165,10 +159,8 @@ def _check_pair(reference: Cuts, hypothesis: Cuts) -> tuple[Ints, Ints]:
 
 
 def _count_matches(reference: list[int], hypothesis: list[int], tolerance: int) -> int:
-    """Return the size of the largest one-to-one matching of two increasing lists.
-
-    Taking the leftmost free partner is optimal: all boundaries reach equally far, so no later one could use it better.
-    """
+    """Return the size of the largest one-to-one matching of two increasing lists."""
+    # The leftmost free partner is best: all boundaries reach equally far, so no later one could use it better.
     matches = j = 0
     for boundary in reference:
         while j < len(hypothesis) and hypothesis[j] < boundary - tolerance:

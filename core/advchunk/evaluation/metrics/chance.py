@@ -24,13 +24,7 @@ _MOST = 1000  # units that are shuffled, from the start of the text: the time fo
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """The evidence that an algorithm sees in a text, and in the same sentences shuffled.
-
-    Parameters
-    ----------
-    own : evidence in the text, in the algorithm's own unit; the higher, the more.
-    shuffled : evidence in each shuffled text.
-    """
+    """The evidence that an algorithm sees in a text, in its own unit, and in each shuffle of the same sentences."""
 
     own: float
     shuffled: tuple[float, ...]
@@ -42,11 +36,9 @@ class Chance:
         >>> Chance(5.0, (1.0, 2.0, 3.0)).distance
         3.0
         """
-        least = _TIE * max(map(abs, (self.own, *self.shuffled)))
-        above = self.own - fmean(self.shuffled)
-        if abs(above) <= least:
-            return 0.0
-        return max(min(above / max(stdev(self.shuffled), least), _FARTHEST), -_FARTHEST)
+        least, above = _TIE * max(map(abs, (self.own, *self.shuffled))), self.own - fmean(self.shuffled)
+        of = above / max(stdev(self.shuffled), least) if abs(above) > least else 0.0
+        return max(min(of, _FARTHEST), -_FARTHEST)
 
     @property
     def is_evidence(self) -> bool:
@@ -65,12 +57,8 @@ def measure_evidence(chunker: Chunker, units: Units) -> Chance | None:
     The null hypothesis is that the order of the sentences means nothing. Then the text is one shuffle among others, and
     the probability that its evidence exceeds that of all 19 others is 1 / 20, for any algorithm and any kind of
     evidence (Good 2005, "Permutation, Parametric and Bootstrap Tests of Hypotheses", chapter 3). Models are asked 20
-    times; with a ``cache``, the chunker embeds each sentence once.
-
-    Parameters
-    ----------
-    chunker : one that segments, but not by size alone.
-    units : two or more, such as those of `Chunker.explain`; the first 1,000 are used.
+    times; with a ``cache``, the chunker, which must not cut by size alone, embeds each sentence once. The first 1,000
+    of the ``units``, two or more, are used.
     """
     decides = isinstance(chunker, SegmentingChunker) and not chunker.by_size
     require(decides, "chunker must be one that segments, and not by size alone", type(chunker).__name__)
@@ -78,25 +66,19 @@ def measure_evidence(chunker: Chunker, units: Units) -> Chance | None:
     own: Any = chunker.in_language_of(Document(units.text))
     units = units.part(0, min(len(units), _MOST))
     rng = np.random.default_rng(_SEED)
-    texts = [units, *(shuffled(units, rng) for _ in range(SHUFFLES))]
-    evidence, *others = [_evidence_of(own.segmentation(text)) for text in texts]
-    return None if evidence is None else Chance(evidence, tuple(other or 0.0 for other in others))
-
-
-def _evidence_of(segmentation: Segmentation) -> float | None:
-    """Return the evidence of a segmentation: its own figure, else what its segments explain of its rows; None without
-    rows.
-    """
-    if segmentation.evidence is not None or segmentation.rows is None:
-        return segmentation.evidence
-    return explained_scatter(segmentation.rows, labels_of(segmentation))
+    evidence = list[float | None]()
+    for text in (units, *(shuffled(units, rng) for _ in range(SHUFFLES))):
+        made: Segmentation = own.segmentation(text)
+        rows = made.rows if made.evidence is None else None  # which its segments explain in part
+        evidence.append(made.evidence if rows is None else explained_scatter(rows, labels_of(made)))
+    first, *others = evidence
+    return None if first is None else Chance(first, tuple(other or 0.0 for other in others))
 
 
 def shuffled(units: Units, rng: np.random.Generator) -> Units:
     """Return units in random order within each section between hard breaks.
 
-    Clauses of a sentence, and a heading and the sentence below it, stay together. The j-th edge between these groups
-    keeps the strength of the j-th edge before.
+    Clauses of a sentence, and a heading and the sentence below it, stay together; edges keep their strengths.
     """
     starts = np.flatnonzero(units.strength[:-1] >= Strength.SENTENCE)
     starts = np.union1d([0], starts)

@@ -7,7 +7,7 @@ import gc
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -43,13 +43,10 @@ class RunCost:
     def __add__(self, other: RunCost) -> RunCost:
         """Return the cost of both, one after the other; calls and tokens are known only if known for both."""
         peaks = [cost.peak_bytes for cost in (self, other) if cost.peak_bytes is not None]
-        return RunCost(
-            self.wall_seconds + other.wall_seconds,
-            self.cpu_seconds + other.cpu_seconds,
-            max(peaks, default=None),
-            None if self.calls is None or other.calls is None else self.calls + other.calls,
-            None if self.tokens is None or other.tokens is None else self.tokens + other.tokens,
-        )
+        wall, cpu = self.wall_seconds + other.wall_seconds, self.cpu_seconds + other.cpu_seconds
+        pairs = (self.calls, other.calls), (self.tokens, other.tokens)
+        sent = (None if a is None or b is None else a + b for a, b in pairs)
+        return RunCost(wall, cpu, max(peaks, default=None), *sent)
 
 
 class Meter:
@@ -65,37 +62,30 @@ class Meter:
         self.sent += [text for item in ask.items for text in _texts(item)]
 
 
-def _texts(item: Any) -> Iterator[str]:
-    """Yield the texts of a request item (`engine.METHODS`): a text, a tuple with texts, or the messages of a chat."""
-    if isinstance(item, str):
-        yield item
-    elif isinstance(item, ChatRequest):
-        yield from (content for _, content in item.messages)
-    elif isinstance(item, tuple):
-        yield from (text for part in item for text in _texts(part))
+def _texts(item: Any) -> list[str]:
+    """Return the texts of a request item (`engine.METHODS`): a text, a tuple with texts, or the messages of a chat."""
+    if isinstance(item, ChatRequest):
+        return [content for _, content in item.messages]
+    if isinstance(item, tuple):
+        return [text for part in item for text in _texts(part)]
+    return [item] if isinstance(item, str) else []
 
 
 def measure_cost(work: Callable[[], _T], meter: Meter | None, counter: Counter) -> tuple[_T, RunCost]:
-    """Run ``work`` and return its result and cost; without a meter, its model calls are unknown.
-
-    Tokens are counted afterwards, so that counting is not part of the cost.
-    """
+    """Run ``work`` and return its result and cost; without a meter, its model calls are unknown."""
     resident = _reset_peak_memory()
     wall, cpu = time.perf_counter(), time.process_time()
     result = work()
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     peak = None if resident is None else max(_memory("VmHWM") - resident, 0)
-    if meter is None:
-        return result, RunCost(wall, cpu, peak)
-    return result, RunCost(wall, cpu, peak, meter.calls, int(counter.counts(meter.sent).sum()))
+    # Counting the tokens is not part of the cost.
+    sent = (None, None) if meter is None else (meter.calls, int(counter.counts(meter.sent).sum()))
+    return result, RunCost(wall, cpu, peak, *sent)
 
 
 def _reset_peak_memory() -> int | None:
-    """Reset the peak of resident memory to its current value and return it; None if the system does not support that.
-
-    Freed memory is returned to the system first, since work that reuses it would seem to need none.
-    """
-    gc.collect()
+    """Reset the peak of resident memory to its current value and return it; None where it is unknown."""
+    gc.collect()  # and return freed memory to the system, since work that reuses it would seem to need none
     if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):  # of glibc
         trim(0)
     try:

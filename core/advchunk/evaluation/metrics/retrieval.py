@@ -8,28 +8,20 @@ question, and |c| the characters of a chunk:
     IoU        |C ∩ R| / (Σ|c| + |R - C|)
 
 The sum over chunks counts text in two chunks twice, which penalizes repetition; chunks of wrong documents count, too.
-*Precision-omega* is the score of a perfect retriever: C is every chunk that contains some of R, and
-
-    precision-omega  |C ∩ R| / (|C| + |R - C|)
-
-These are the definitions of Smith and Troynikov (2024), extended to chunks of several spans. They depart from the
-published code, chunking_evaluation, in three points: a chunk that ends where an answer starts does not contain any of
-it (there it does, which lowers precision-omega); overlapping spans of a chunk count once; and so do overlapping
-references.
-
-References
-----------
-Smith and Troynikov (2024), Evaluating Chunking Strategies for Retrieval, Chroma technical report.
+*Precision-omega* is the score of a perfect retriever, |C ∩ R| / (|C| + |R - C|): C is every chunk that contains some of
+R. These are the definitions of Smith and Troynikov (2024), Evaluating Chunking Strategies for Retrieval, Chroma,
+extended to chunks of several spans. They depart from the published code, chunking_evaluation, in three points: a chunk
+that ends where an answer starts does not contain any of it; overlapping spans of a chunk count once; and so do
+overlapping references.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from advchunk.errors import did_you_mean, require
 from advchunk.evaluation.data.questions import Question
-from advchunk.evaluation.metrics.ranges import expand_ranges, merge_ranges, split_at_edges, sum_by_owner, total_lengths
 from advchunk.models.signals import unit_rows
 from advchunk.records import Chunk, Floats, Ints
 
@@ -102,8 +94,7 @@ def find_overlaps(
     """Find the overlap of every chunk with every answer.
 
     Chunks are numbered across all documents, in the mapping's order. Raises `ConfigurationError` for no questions, and
-    for one about a document missing from ``chunks``. ``tokens`` are those of each chunk, (c,), >= 0; None for their
-    own.
+    for one about a document missing from ``chunks``. ``tokens`` are (c,), >= 0; None for those of each chunk.
 
     >>> from advchunk import Span
     >>> from advchunk.evaluation.data.questions import Reference
@@ -117,14 +108,14 @@ def find_overlaps(
     for name in {reference.document for question in questions for reference in question.references}:
         require(name in numbers, f"questions must be about documents with chunks{did_you_mean(name, numbers)}", name)
     indexed = [(name, chunk) for name, group in chunks.items() for chunk in group]
-    spans = _rows((i, numbers[name], *span) for i, (name, chunk) in enumerate(indexed) for span in chunk.spans)
-    references = _rows((i, numbers[name], *span) for i, q in enumerate(questions) for name, span in q.references)
+    held_rows = [(i, numbers[name], *span) for i, (name, chunk) in enumerate(indexed) for span in chunk.spans]
+    asked_rows = [(i, numbers[name], *span) for i, q in enumerate(questions) for name, span in q.references]
+    spans, references = (np.array(own, dtype=np.int64).reshape(-1, 4) for own in (held_rows, asked_rows))
     # One more than the longest, so that documents do not touch on the line.
     stride = int(max(spans[:, 3].max(initial=0), references[:, 3].max())) + 1
     length = stride * len(numbers)
-    held, asked = (
-        merge_ranges(rows[:, 0], rows[:, 2:] + rows[:, 1:2] * stride, length) for rows in (spans, references)
-    )
+    on_line = [(rows[:, 0], rows[:, 2:] + rows[:, 1:2] * stride) for rows in (spans, references)]
+    held, asked = (merge_ranges(*rows, length) for rows in on_line)
     sizes, answers = total_lengths(held, len(indexed)), total_lengths(asked, len(questions))
     counts = np.array([chunk.tokens for _, chunk in indexed] if tokens is None else tokens, dtype=np.int64)
     require(counts.shape == sizes.shape, f"tokens must be {len(indexed)} numbers", counts)
@@ -149,23 +140,20 @@ def similarities(query_vectors: Floats, chunk_vectors: Floats, owners: Sequence[
     scores = np.empty((len(queries), len(first)))
     for start in range(0, len(queries), _BLOCK):
         # The last bits of a product depend on the row's position in it; rounding makes equal vectors tie.
-        similarity = np.round(queries[start : start + _BLOCK] @ rows.T, 9)
-        scores[start : start + _BLOCK] = (
-            similarity if owners is None else np.maximum.reduceat(similarity, first, axis=1)
-        )
+        near = np.round(queries[start : start + _BLOCK] @ rows.T, 9)
+        scores[start : start + _BLOCK] = near if owners is None else np.maximum.reduceat(near, first, axis=1)
     return scores
 
 
 def at_k(overlaps: Overlaps, ranking: Ints, k: int) -> RetrievalScores:
-    """Score the first ``k`` >= 1 chunks of each question's ranking.
+    """Score the first ``k`` >= 1 chunks of each question's ranking: (q, r) indices, best first; r >= k, or all chunks.
 
-    Recall favors big chunks here and precision small ones; to compare chunkers, use `at_budget`. The
-    ranking has (q, r) indices of chunks, best first; r >= k, or all chunks. Raises `ConfigurationError` for a
-    ranking that is too short, or has a chunk twice.
+    Recall favors big chunks here and precision small ones; to compare chunkers, use `at_budget`. Raises
+    `ConfigurationError` for a ranking that is too short, or has a chunk twice.
     """
     require(k >= 1, "k must be >= 1", k)
-    long_enough = ranking.shape[1] >= min(k, len(overlaps.sizes))
-    require(long_enough, f"a ranking must have the first {k} chunks", ranking.shape[1])
+    enough = ranking.shape[1] >= min(k, len(overlaps.sizes))
+    require(enough, f"a ranking must have the first {k} chunks", ranking.shape[1])
     first = ranking[:, :k]
     return _score(overlaps, first, overlaps.sizes[first], overlaps.tokens[first].sum(axis=1))
 
@@ -175,9 +163,8 @@ def at_budget(overlaps: Overlaps, ranking: Ints, budget: int) -> RetrievalScores
 
     Chunks are taken in order while they fit. The first that does not fit is truncated to the remaining tokens, by the
     same share of its characters, and nothing is taken after it. So every chunker spends the same, and a larger budget
-    never retrieves less. Without that chunk, scores would depend on how sizes divide the budget; skipping to later
-    chunks that fit would favor small ones. The ranking has all chunks, or as many as fill the budget. Raises the errors
-    of `at_k`, and `ConfigurationError` for chunks with text and 0 tokens.
+    never retrieves less. The ranking has all chunks, or as many as fill the budget. Raises the errors of `at_k`, and
+    `ConfigurationError` for chunks with text and 0 tokens.
     """
     require(budget >= 1, "budget must be >= 1", budget)
     free = np.flatnonzero((overlaps.tokens == 0) & (overlaps.sizes > 0))
@@ -205,14 +192,7 @@ def precision_omega(overlaps: Overlaps) -> Floats:
 
 
 def redundancy(overlaps: Overlaps) -> float:
-    """Return the mean number of chunks that contain a character: 1 without overlap, 0 without text.
-
-    >>> from advchunk import Span
-    >>> from advchunk.evaluation.data.questions import Reference
-    >>> twice = [Chunk("", (Span(0, 50),), 10), Chunk("", (Span(25, 75),), 10)]
-    >>> redundancy(find_overlaps({"a": twice}, [Question("Who?", (Reference("a", Span(40, 50)),))]))
-    1.3333333333333333
-    """
+    """Return the mean number of chunks that contain a character: 1 without overlap, 0 without text."""
     spans = overlaps.spans
     distinct = total_lengths(merge_ranges(np.zeros_like(spans[:, 0]), spans[:, 1:], overlaps.length), 1)
     return float(overlaps.sizes.sum() / max(int(distinct[0]), 1))
@@ -292,9 +272,48 @@ def _ideal_gains(pieces: Ints, sizes: Ints, answers: Ints, length: int) -> Float
     return np.column_stack(gains[1:] or gains)
 
 
-def _rows(rows: Iterable[tuple[int, int, int, int]]) -> Ints:
-    return np.array(list(rows), dtype=np.int64).reshape(-1, 4)
-
-
 def _divide(part: Floats, whole: Floats | Ints) -> Floats:
     return np.divide(part, whole, out=np.zeros(len(part)), where=np.asarray(whole) > 0)
+
+
+# Set operations on half-open ranges, for many owners at once: the ranges of each are placed on a line of their own, and
+# the lines end to end, so that one sort handles them all.
+
+
+def merge_ranges(owner: Ints, ranges: Ints, length: int) -> Ints:
+    """Return the union of each owner's ranges: (m, 3) owner, start, end; ascending, disjoint, not empty."""
+    ranges = (ranges + owner[:, None] * length)[ranges[:, 0] < ranges[:, 1]]
+    ranges = ranges[np.argsort(ranges[:, 0], kind="stable")]
+    reach = np.maximum.accumulate(ranges[:, 1])
+    opens = np.ones(len(ranges), dtype=np.bool_)
+    opens[1:] = ranges[1:, 0] > reach[:-1]
+    owner, start = np.divmod(ranges[opens, 0], length)
+    return np.column_stack([owner, start, reach[np.roll(opens, -1)] - owner * length])
+
+
+def total_lengths(merged: Ints, owners: int) -> Ints:
+    """Return the total length of each owner's ranges from `merge_ranges`: (owners,)."""
+    return sum_by_owner(merged[:, 0], merged[:, 2] - merged[:, 1], owners).astype(np.int64)
+
+
+def sum_by_owner(owner: Ints, amounts: Floats | Ints, owners: int) -> Floats:
+    """Return the sum of each owner's amounts: (owners,)."""
+    return np.bincount(owner, amounts, owners).astype(np.float64)
+
+
+def split_at_edges(question: Ints, start: Ints, end: Ints, length: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """Split each question's ranges at every start and end, into atoms.
+
+    Returns (m,) and (m,) pairs of a range and an atom of it, and (a,) and (a,) question and length of each atom.
+    """
+    start, end = start + question * length, end + question * length
+    edges = np.unique(np.r_[start, end])
+    piece, atom = expand_ranges(np.searchsorted(edges, start), np.searchsorted(edges, end))
+    return piece, atom, edges[:-1] // length, np.diff(edges)
+
+
+def expand_ranges(first: Ints, last: Ints) -> tuple[Ints, Ints]:
+    """Return each i with each j of first[i] ... last[i] - 1."""
+    counts = np.maximum(last - first, 0)
+    i = np.repeat(np.arange(len(first)), counts)
+    return i, np.arange(len(i)) + np.repeat(first - np.cumsum(counts) + counts, counts)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from advchunk.evaluation.metrics.boundaries import boundary_scores, pk, window_diff
-from advchunk.evaluation.metrics.ranges import merge_ranges
+from advchunk.evaluation.metrics.retrieval import merge_ranges
 from advchunk.records import Chunk, Document, Floats, Ints, Units, written_metadata
 
 _SIZE_REASONS = ("size", "forced")  # reasons for cuts by the token budget, or by an algorithm's own maximum
@@ -69,7 +69,11 @@ def cohesion(sentences: Sequence[Units], rows: Sequence[Floats], chunks: Sequenc
     for units, vectors, group in zip(sentences, rows, chunks, strict=True):
         if len(units) == 0:
             continue
-        members = _sentences_of_chunks(units, group)
+        middles = units.edges[:-1] + np.array([len(text.rstrip()) for text in units.strings()]) // 2
+        members = list[Ints]()
+        for chunk in group:
+            ranges = np.searchsorted(middles, np.array(chunk.spans, dtype=np.int64).reshape(-1, 2))
+            members.append(np.unique(np.concatenate([np.arange(0), *(np.arange(a, b) for a, b in ranges)])))
         own = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
         sums = [vectors[indices].sum(axis=0, dtype=np.float64) for indices in members]
         for indices, total in zip(members, sums, strict=True):
@@ -91,16 +95,14 @@ def boundary_means(
     ``places`` are the characters where a document's true segments meet. ``pk`` and ``window_diff`` are in sentences,
     lower is better; ``f1`` is of exact boundaries, and ``f1_near`` of those at most one sentence away.
     """
-    scores: dict[str, list[float]] = {"pk": [], "window_diff": [], "f1": [], "f1_near": []}
+    rows = list[tuple[float, ...]]()
     for name, boundaries in places.items():
-        edges = sentences[name].edges
         ends = [span.end for chunk in chunks.get(name, ()) for span in chunk.spans]
-        reference, hypothesis = nearest_cuts(edges, boundaries), nearest_cuts(edges, ends)
-        scores["pk"].append(pk(reference, hypothesis))
-        scores["window_diff"].append(window_diff(reference, hypothesis))
-        scores["f1"].append(boundary_scores(reference, hypothesis).f1)
-        scores["f1_near"].append(boundary_scores(reference, hypothesis, tolerance=1).f1)
-    return {name: float(np.mean(values)) for name, values in scores.items() if values}
+        pair = [nearest_cuts(sentences[name].edges, own) for own in (boundaries, ends)]
+        exact, near = boundary_scores(*pair), boundary_scores(*pair, tolerance=1)
+        rows.append((pk(*pair), window_diff(*pair), exact.f1, near.f1))
+    means = np.mean(rows, axis=0).tolist() if rows else ()
+    return dict(zip(("pk", "window_diff", "f1", "f1_near"), means, strict=False))
 
 
 def nearest_cuts(edges: Ints, places: Sequence[int]) -> Ints:
@@ -112,12 +114,4 @@ def nearest_cuts(edges: Ints, places: Sequence[int]) -> Ints:
     at = np.asarray(places, dtype=np.int64)
     right = np.clip(np.searchsorted(edges, at), 1, len(edges) - 1)
     nearest = right - (at - edges[right - 1] <= edges[right] - at)
-    cuts: Ints = np.unique(np.r_[0, nearest, len(edges) - 1])
-    return cuts
-
-
-def _sentences_of_chunks(units: Units, chunks: Sequence[Chunk]) -> list[Ints]:
-    ends = [start + len(text.rstrip()) for start, text in zip(units.edges.tolist(), units.strings(), strict=False)]
-    middles = (units.edges[:-1] + np.array(ends, dtype=np.int64)) // 2
-    spans = [np.searchsorted(middles, np.array(chunk.spans, dtype=np.int64).reshape(-1, 2)) for chunk in chunks]
-    return [np.unique(np.concatenate([np.arange(0), *(np.arange(a, b) for a, b in ranges)])) for ranges in spans]
+    return np.unique(np.r_[0, nearest, len(edges) - 1])

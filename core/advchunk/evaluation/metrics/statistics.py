@@ -32,9 +32,6 @@ def mean_interval(values: Floats) -> Interval:
     """Return the mean score over (n,) questions, n >= 2, with its bootstrap percentile interval.
 
     See Efron and Tibshirani (1993), An Introduction to the Bootstrap, section 13.3: the percentile interval.
-
-    >>> mean_interval(np.array([0.0, 1.0, 1.0, 1.0]))
-    Interval(mean=0.75, low=0.25, high=1.0)
     """
     return Interval(float(np.mean(values)), *_bounds(_bootstrap_means(values, RESAMPLES, SEED)))
 
@@ -44,17 +41,9 @@ def paired_difference(scores: Floats, baseline: Floats, *, resamples: int = RESA
 
     Pairing the scores of each question cancels its difficulty. p is two-sided: the lowest level at which the interval
     excludes 0, at least 2 / (resamples + 1), and at least that of a sign test, 2^(1 - n). Questions are treated as
-    independent; many questions on few documents are not, which makes the interval too narrow and p too low. See
-    Efron and Tibshirani (1993), An Introduction to the Bootstrap, sections 13.3 and 15.4. Koehn (2004), Statistical
-    significance tests for machine translation evaluation, for the pairing.
-
-    Parameters
-    ----------
-    scores, baseline : (n,) scores of the same n >= 2 questions.
-    resamples, seed : number of bootstrap samples, >= 1, and of their sequence.
-
-    >>> paired_difference(np.array([0.5, 0.7, 0.9]), np.array([0.4, 0.7, 0.7])).low
-    0.0
+    independent; many questions on few documents are not, which makes the interval too narrow and p too low. Both are
+    (n,), n >= 2. See Efron and Tibshirani (1993), An Introduction to the Bootstrap, sections 13.3 and 15.4. Koehn
+    (2004), Statistical significance tests for machine translation evaluation, for the pairing.
     """
     scores, baseline = np.asarray(scores), np.asarray(baseline)
     require(scores.shape == baseline.shape, f"baseline must score the same {len(scores)} questions", len(baseline))
@@ -67,9 +56,7 @@ def paired_difference(scores: Floats, baseline: Floats, *, resamples: int = RESA
 
 
 def holm(p: Floats) -> Floats:
-    """Return the (n,) p-values of all n comparisons adjusted by the Holm step-down method, none lower than before.
-
-    See Holm (1979), A simple sequentially rejective multiple test procedure.
+    """Return the (n,) p-values of all n comparisons, adjusted by Holm's (1979) step-down method, none lowered.
 
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
@@ -83,9 +70,7 @@ def holm(p: Floats) -> Floats:
 
 
 def _bootstrap_means(values: Floats, resamples: int, seed: int) -> Floats:
-    """Return the (resamples,) means of bootstrap samples: those of `scipy.stats.bootstrap`, which takes a second to
-    import.
-    """
+    """Return the (resamples,) means of bootstrap samples, as `scipy.stats.bootstrap` has them, but imported at once."""
     values = np.asarray(values, dtype=np.float64)
     valid = values.ndim == 1 and len(values) >= 2 and bool(np.isfinite(values).all())
     require(valid, "scores must be (n,) finite numbers of n >= 2 questions", values)

@@ -36,15 +36,12 @@ class RetrievalMetric(NamedTuple):
 
     Parameters
     ----------
-    name : a key of `Result.scores`.
-    summary : in sentences, such as "By recall in the budget".
-    column : in tables of all figures.
+    name, summary, column : a key of `Result.scores`, in sentences such as "By recall in the budget", and in tables.
     score : returns (q,) scores, NaN where the metric does not apply to a question.
     title, digits : in the main table, "" for a metric that is in others only; after the point, of percentages.
     needs : returns what the metric needs of each question of an `EvaluationTask`, empty where it does not apply; called
         once. None for a metric that applies to all questions.
-    condition : of the questions to which it applies, such as "numeric claims in the answer".
-    meaning : a clause that explains the column, where its name does not.
+    condition, meaning : of the questions to which it applies, and a clause that explains the column.
     """
 
     name: str
@@ -72,15 +69,12 @@ METRICS = (
 )  # fmt: skip
 
 
-def _metric(declared: RetrievalMetric | Mapping[str, Any]) -> RetrievalMetric:
-    return declared if isinstance(declared, RetrievalMetric) else RetrievalMetric(**declared)
-
-
 @cache
 def metrics() -> dict[str, RetrievalMetric]:
     """Return all metrics by name, last those of the registrations, which may be mappings of the fields."""
-    added = (row.load() for row in registry.rows_of("metric"))
-    return {row.name: row for row in (*METRICS, *(_metric(row) for row in added if row))}
+    loaded = [row.load() for row in registry.rows_of("metric")]
+    added = [own if isinstance(own, RetrievalMetric) else RetrievalMetric(**own) for own in loaded if own]
+    return {metric.name: metric for metric in (*METRICS, *added)}
 
 
 def check_metric(metric: str) -> None:

@@ -5,21 +5,10 @@ from collections.abc import Mapping
 from advchunk.registry import Registration
 
 SUFFIXES: Mapping[str, str] = {
-    "bash": "sh bash ksh zsh",
-    "c": "c",
-    "cpp": "cpp cc cxx c++ h hpp hh hxx h++ ipp inl",
-    "csharp": "cs csx",
-    "go": "go",
-    "java": "java",
-    "javascript": "js mjs cjs jsx",
-    "php": "php phtml",
-    "python": "py pyi pyw",
-    "ruby": "rb rake gemspec",
-    "rust": "rs",
-    "sql": "sql",
-    "tsx": "tsx",
-    "typescript": "ts mts cts",
-}
+    "bash": "sh bash ksh zsh", "c": "c", "cpp": "cpp cc cxx c++ h hpp hh hxx h++ ipp inl", "csharp": "cs csx",
+    "go": "go", "java": "java", "javascript": "js mjs cjs jsx", "php": "php phtml", "python": "py pyi pyw",
+    "ruby": "rb rake gemspec", "rust": "rs", "sql": "sql", "tsx": "tsx", "typescript": "ts mts cts",
+}  # fmt: skip
 """Suffixes of files, without dots, by language."""
 
 REGISTRATIONS = (

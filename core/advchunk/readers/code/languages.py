@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,75 +19,24 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _log = logging.getLogger("advchunk")
-_SCRIPT = (
-    "function_declaration generator_function_declaration class_declaration method_definition variable_declarator "
-    "assignment_expression pair field_definition"
-)
-_TYPED_SCRIPT = (
-    f"{_SCRIPT} abstract_class_declaration interface_declaration enum_declaration type_alias_declaration "
-    "internal_module "
-    "module public_field_definition"
-)
-_C = "function_definition struct_specifier union_specifier enum_specifier type_definition"
 
 
 class Language(NamedTuple):
-    """A programming language.
+    """A programming language."""
 
-    Parameters
-    ----------
-    grammar : module with its Tree-sitter grammar.
-    definitions : types of the nodes that may be definitions (see `is_definition`).
-    function : function of the module that returns the grammar.
-    """
-
-    grammar: str
-    definitions: str
-    function: str = "language"
+    grammar: str  # module with its Tree-sitter grammar
+    definitions: str  # types of the nodes that may be definitions (see `is_definition`)
+    function: str = "language"  # of the module, which returns the grammar
 
 
-LANGUAGES: Mapping[str, Language] = {
-    "bash": Language("tree_sitter_bash", "function_definition"),
-    "c": Language("tree_sitter_c", _C),
-    "cpp": Language("tree_sitter_cpp", f"{_C} class_specifier namespace_definition"),
-    "csharp": Language(
-        "tree_sitter_c_sharp",
-        "namespace_declaration class_declaration struct_declaration interface_declaration enum_declaration "
-        "record_declaration method_declaration constructor_declaration destructor_declaration operator_declaration "
-        "local_function_statement property_declaration",
-    ),
-    "go": Language("tree_sitter_go", "function_declaration method_declaration type_spec"),
-    "java": Language(
-        "tree_sitter_java",
-        "class_declaration interface_declaration enum_declaration record_declaration annotation_type_declaration "
-        "method_declaration constructor_declaration compact_constructor_declaration",
-    ),
-    "javascript": Language("tree_sitter_javascript", _SCRIPT),
-    "php": Language(
-        "tree_sitter_php",
-        "namespace_definition class_declaration trait_declaration interface_declaration enum_declaration "
-        "function_definition method_declaration",
-        "language_php",
-    ),
-    "python": Language("tree_sitter_python", "class_definition function_definition"),
-    "ruby": Language("tree_sitter_ruby", "class module method singleton_method"),
-    "rust": Language(
-        "tree_sitter_rust",
-        "function_item impl_item trait_item mod_item struct_item enum_item union_item macro_definition",
-    ),
-    "sql": Language(
-        "tree_sitter_sql",
-        "create_table create_view create_materialized_view create_function create_procedure create_trigger create_type",
-    ),
-    "tsx": Language("tree_sitter_typescript", _TYPED_SCRIPT, "language_tsx"),
-    "typescript": Language("tree_sitter_typescript", _TYPED_SCRIPT, "language_typescript"),
-}
+_DATA = json.loads(files(__package__).joinpath("languages.json").read_text("utf-8"))
+LANGUAGES: Mapping[str, Language] = {name: Language(**about) for name, about in _DATA.items()}
 
 _WITH_BODY = frozenset(
-    ["class_specifier", "enum_specifier", "mod_item", "namespace_definition", "struct_specifier", "union_specifier"]
+    "class_specifier enum_specifier mod_item namespace_definition struct_specifier union_specifier".split()  # noqa: SIM905
 )
 _WITH_VALUE = frozenset(
-    ["variable_declarator", "assignment_expression", "pair", "field_definition", "public_field_definition"]
+    "variable_declarator assignment_expression pair field_definition public_field_definition".split()  # noqa: SIM905
 )
 _FUNCTIONS = frozenset(["arrow_function", "function_expression", "generator_function", "class"])
 
@@ -140,16 +91,12 @@ def detect_language(name: str, text: str = "", metadata: Mapping[str, Any] | Non
 
 
 def detect(text: str, name: str, metadata: Mapping[str, Any]) -> str:
-    """Return "code" for source code, "plain" if its grammar is not installed, which is logged once, and "" for other
-    text.
-    """
+    """Return "code"; "plain" if the grammar is not installed, which is logged once; "" for other text."""
     language = detect_language(name, text, metadata)
-    if not language:
-        return ""
-    if is_installed(language):
-        return "code"
-    _report_missing()
-    return "plain"
+    if language and not is_installed(language):
+        _report_missing()
+        return "plain"
+    return "code" if language else ""
 
 
 @cache

@@ -60,32 +60,20 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, 
     """  # noqa: E501
     name = language or detect_language(id, text, metadata)
     if name not in LANGUAGES:
-        msg = (
-            "the language of code must be known from the name of its file (the document's id, or source in its "
-            "metadata) "
-            f"or language in its metadata, one of {', '.join(LANGUAGES)}, got "
-            f"{name or id!r}{did_you_mean(name, LANGUAGES)}"
-        )
+        places = "the name of its file (the document's id, or source in its metadata) or language in its metadata"
+        got = f"got {name or id!r}{did_you_mean(name, LANGUAGES)}"
+        msg = f"the language of code must be known from {places}, one of {', '.join(LANGUAGES)}, {got}"
         raise ConfigurationError(msg)
     return Document(text, id, code_blocks(text, name), metadata or {}, markup="code")
 
 
 def code_blocks(text: str, language: str) -> tuple[Block, ...]:
-    r"""Return the blocks of source code, which cover it, except for white space between them.
+    """Return the blocks of source code, which cover it, except for white space between them.
 
     A definition is a block of code with its name as title and its depth as level. One that contains others is a
     heading, which ends where its first statement or definition begins. Comments, decorators and attributes above a
     definition are a heading without title, which stays with it. Other statements are blocks of code, which end at blank
     lines; the first has the title "", because it is in no definition but those around it.
-
-    >>> text = "import re\n\n# A pot.\nclass Pot:\n    size = 1\n\n    def boil(self):\n        ...\n"
-    >>> [(b.kind, b.level, b.title, text[slice(*b.span)]) for b in code_blocks(text, "python")]
-    ... # doctest: +NORMALIZE_WHITESPACE
-    [('code', 1, '', 'import re'),
-     ('heading', 1, '', '# A pot.'),
-     ('heading', 1, 'Pot', 'class Pot:'),
-     ('code', 2, '', '    size = 1'),
-     ('code', 2, 'boil', '    def boil(self):\n        ...')]
     """
     grammar = load_grammar(language)
     from tree_sitter import Parser
@@ -98,9 +86,7 @@ def code_blocks(text: str, language: str) -> tuple[Block, ...]:
 
 
 def _prepare(text: str) -> bytes:
-    """Encode a text for the parser; byte order marks, NUL, lone surrogates and returns, which disturb it, are
-    replaced.
-    """
+    """Encode a text for the parser, with what disturbs it replaced: byte order marks, NUL, lone surrogates, returns."""
     text = _LONE_RETURN.sub("\n", text.replace("\0", " ").replace("\ufeff", " "))
     return text.encode("utf-8", "replace")
 
@@ -115,25 +101,20 @@ def _offsets(text: str, source: bytes, starts: Sequence[int]) -> list[int]:
 
 
 class _Part(NamedTuple):
-    """The start of a block: of a definition, a comment above one, or statements, which continue others if the title is
-    None.
-    """
+    """The start of a block: of a definition, a comment above one, or statements."""
 
     start: int
     level: int
-    title: str | None
+    title: str | None  # None for statements that continue others
     is_comment: bool = False
 
 
 def _blocks(text: str, starts: Sequence[int], parts: Sequence[_Part]) -> tuple[Block, ...]:
     """Return the blocks of the parts that start at ``starts``; the first takes what is before it."""
-    result = list[Block]()
-    lead = len(text) - len(text.lstrip())
-    if not parts:
-        parts, starts = [_Part(0, 1, "")], [lead]
-    first = text.rfind("\n", 0, lead) + 1
-    edges = [min(first, starts[0]), *starts[1:], len(text)]
-    levels = [part.level for part in parts[1:]] + [0]
+    result, lead = list[Block](), len(text) - len(text.lstrip())
+    parts, starts = (parts, starts) if parts else ([_Part(0, 1, "")], [lead])
+    edges = [min(text.rfind("\n", 0, lead) + 1, starts[0]), *starts[1:], len(text)]
+    levels = [*(part.level for part in parts[1:]), 0]
     for (start, end), part, below in zip(pairwise(edges), parts, levels, strict=True):
         last = start + len(text[start:end].rstrip())
         is_heading = part.is_comment or (bool(part.title) and below > part.level)
@@ -143,13 +124,7 @@ def _blocks(text: str, starts: Sequence[int], parts: Sequence[_Part]) -> tuple[B
 
 
 class _Outline:
-    """Collects the parts of a syntax tree.
-
-    Parameters
-    ----------
-    source : the code.
-    definitions : the nodes that are definitions; those without a name are not.
-    """
+    """Collects the parts of a syntax tree, given its definitions, of which those without a name do not count."""
 
     def __init__(self, source: bytes, definitions: Sequence[Node]) -> None:
         self.parts = list[_Part]()
@@ -158,44 +133,41 @@ class _Outline:
         self._starts = sorted(node.start_byte for node in definitions if node.id in self._names)
 
     def add_parts(self, node: Node, level: int, kind: Part, before: tuple[int, ...] = (), depth: int = 0) -> None:
-        """Add the parts in a node; ``before`` are the starts of the paragraphs of comments above that are in no part
-        yet.
-        """
+        """Add the parts in a node; ``before`` are starts of paragraphs of comments above that are in no part yet."""
         is_decorated = node.type == "decorated_definition"
         first = node.start_byte if kind == "wrapper" and not is_decorated else None
         before = before or ((node.start_byte,) if is_decorated else ())
         body = node.child_by_field_name("body") if kind == "header" else None
         for child in node.named_children:
-            start, name = child.start_byte, self._names.get(child.id)
+            start, name, has_definitions = (
+                child.start_byte,
+                self._names.get(child.id),
+                self._has_definitions(child, depth),
+            )
             if child.type in _COMMENTS:
-                starts = kind != "wrapper" and self._starts_line(start) and (not before or self._is_after_blank(start))
+                starts = kind != "wrapper" and start in self._lines and (not before or self._is_after_blank(start))
                 before += (start,) * starts
-            elif kind == "header":
-                if self._has_definitions(child, depth):
-                    is_body = body is not None and child.id == body.id
-                    self.add_parts(child, level, "body" if is_body else "header", before, depth + 1)
-                    before = ()
+                continue
+            if kind == "header":
+                if not has_definitions:
+                    continue
+                is_body = body is not None and child.id == body.id
+                self.add_parts(child, level, "body" if is_body else "header", before, depth + 1)
             elif name:
                 self._add_definition(start if first is None else first, level, name, before)
-                before, first = (), None
-                if self._has_definitions(child, depth):
-                    self.add_parts(child, level + 1, "header", before, depth + 1)
-            elif self._has_definitions(child, depth):
-                self._add_nested(child, level, before, depth + 1)
-                before = ()
-            elif kind == "body":
+                first = None
+                self.add_parts(child, level + 1, "header", (), depth + 1)
+            elif has_definitions and child.type in _WRAPPERS:
+                self.add_parts(child, level, "wrapper", before, depth + 1)
+            elif has_definitions or kind == "body":
                 self._add_statement(start, level, before)
-                before = ()
+                if has_definitions:
+                    self.add_parts(child, level, "body", (), depth + 1)
+            else:
+                continue
+            before = ()
         if before and kind == "body":
             self._add_statement(before[0], level)
-
-    def _add_nested(self, node: Node, level: int, before: tuple[int, ...], depth: int) -> None:
-        """Add the parts in a node that is not a definition, but has some."""
-        if node.type in _WRAPPERS:
-            self.add_parts(node, level, "wrapper", before, depth)
-        else:
-            self._add_statement(node.start_byte, level, before)
-            self.add_parts(node, level, "body", (), depth)
 
     def _has_definitions(self, node: Node, depth: int) -> bool:
         """Return True if a definition is in a node, and starts after it if the node is one."""
@@ -215,7 +187,7 @@ class _Outline:
     def _add_statement(self, start: int, level: int, before: Sequence[int] = ()) -> None:
         """Add a statement that begins a line, unless it continues the statements above."""
         start = min([start, *before])
-        if not self._starts_line(start):
+        if start not in self._lines:
             return
         last = self.parts[-1] if self.parts else None
         if last is None or last.title or last.is_comment or last.level != level:
@@ -228,9 +200,6 @@ class _Outline:
         if self.parts and start <= self.parts[-1].start:
             start = self.parts.pop().start
         self.parts.append(part._replace(start=start))
-
-    def _starts_line(self, start: int) -> bool:
-        return start in self._lines
 
     def _is_after_blank(self, start: int) -> bool:
         """Return True if a line starts here, and the one above is blank."""
@@ -263,7 +232,6 @@ def _definitions(root: Node, types: Container[str]) -> list[Node]:
 
 def _name(node: Node) -> str:
     """Return the name of a definition, with dots between its parts; "" if it has none."""
-    named: Node | None = node
     if node.type.startswith("create_"):  # SQL
         named = next((child for child in node.named_children if child.type == "object_reference"), None)
     elif node.type == "impl_item":  # Rust

@@ -34,50 +34,23 @@ def detect_chat(text: str, name: str = "", metadata: Mapping[str, Any] | None = 
     return "chat" if any(pattern.match(head) for pattern in (_SLACK, _DISCORD, _TEAMS)) else ""
 
 
-REGISTRATIONS = (
-    Registration(
-        kind="reader",
-        name="vtt",
-        path="advchunk.readers.conversations.captions",
-        summary="captions as WebVTT",
-        suffixes=(".vtt",),
-        begins=r"\ufeff?\s*WEBVTT(?=\s|\Z)",
-    ),
-    Registration(
-        kind="reader",
-        name="srt",
-        path="advchunk.readers.conversations.captions",
-        summary="captions as SubRip",
-        suffixes=(".srt",),
-        begins=r"[\ufeff\s]*\d+[ \t]*\r?\n[ \t]*\d+:\d\d:\d\d[,.]\d{1,3}[ \t]*-->",
-    ),
-    Registration(
-        kind="reader",
-        name="chat",
-        path="advchunk.readers.conversations.chats",
-        summary="JSON of Slack, Discord and Teams",
-        shared_suffixes=(".json",),
-        begins=r"[\ufeff\s]*[\[{]",
-        detect="advchunk.readers.conversations:detect_chat",
-    ),
-    Registration(
-        kind="reader",
-        name="whatsapp",
-        path="advchunk.readers.conversations.messages",
-        summary="chats of WhatsApp, as text",
-        shared_suffixes=(".txt",),
-        begins=r"[\ufeff\s\u200e\u200f\u202a]*\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[\s\u202f]",
-        detect="advchunk.readers.conversations.messages:detect_whatsapp",
-    ),
-    Registration(
-        kind="reader",
-        name="transcript",
-        path="advchunk.readers.conversations.transcripts",
-        summary="transcripts of meetings, interviews and hearings",
-        shared_suffixes=(".txt",),
-        begins=BEGINS,
-        detect="advchunk.readers.conversations.transcripts:detect_transcript",
-        refines=("markdown",),
-        metadata_keys=("speakers",),
-    ),
+_CLOCK = r"[\ufeff\s]*\d+[ \t]*\r?\n[ \t]*\d+:\d\d:\d\d[,.]\d{1,3}[ \t]*-->"
+_DATE = r"[\ufeff\s\u200e\u200f\u202a]*\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[\s\u202f]"
+_TXT, _WHATSAPP, _TRANSCRIPT = (
+    (".txt",),
+    f"{__name__}.messages:detect_whatsapp",
+    f"{__name__}.transcripts:detect_transcript",
+)
+_ROWS: tuple[tuple[str, str, str, str, dict[str, Any]], ...] = (
+    ("vtt", "captions", "captions as WebVTT", r"\ufeff?\s*WEBVTT(?=\s|\Z)", {"suffixes": (".vtt",)}),
+    ("srt", "captions", "captions as SubRip", _CLOCK, {"suffixes": (".srt",)}),
+    ("chat", "chats", "JSON of Slack, Discord and Teams", r"[\ufeff\s]*[\[{]",
+     {"shared_suffixes": (".json",), "detect": f"{__name__}:detect_chat"}),
+    ("whatsapp", "messages", "chats of WhatsApp, as text", _DATE, {"shared_suffixes": _TXT, "detect": _WHATSAPP}),
+    ("transcript", "transcripts", "transcripts of meetings, interviews and hearings", BEGINS,
+     {"shared_suffixes": _TXT, "detect": _TRANSCRIPT, "refines": ("markdown",), "metadata_keys": ("speakers",)}),
+)  # fmt: skip
+REGISTRATIONS = tuple(
+    Registration(kind="reader", name=name, path=f"{__name__}.{module}", summary=summary, begins=begins, **more)
+    for name, module, summary, begins, more in _ROWS
 )

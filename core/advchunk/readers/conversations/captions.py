@@ -41,29 +41,18 @@ _ENOUGH, _MOST = 400, 1200  # characters after which a paragraph ends with a sen
 
 @dataclass(slots=True)
 class _Cue:
-    """The words of one speaker in a cue.
-
-    Parameters
-    ----------
-    span : of its text in the file.
-    speaker : span of the name there, None if it is not named.
-    opens : whether it begins what another says, though no name is given.
-    """
+    """The words of one speaker in a cue, whose text has a span in the file."""
 
     span: Span
     start: float
     end: float
-    speaker: Span | None = None
-    opens: bool = False
+    speaker: Span | None = None  # of the name in the file
+    opens: bool = False  # begins the words of somebody without a name
     pieces: list[tuple[int, int, str | None]] = field(default_factory=list)
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     r"""Read captions with the times and the speakers of their blocks, and the offset of each character in the file.
-
-    Raises
-    ------
-    ConfigurationError : there are no cues, or the times of one are damaged; the message has the line.
 
     >>> document = read("WEBVTT\n\n00:01.000 --> 00:02.500\n<v Ann>Is there tea?\n\n00:03.000 --> 00:04.000\n<v Bob>Yes.")
     >>> document.text, [block.metadata["start_time"] for block in document.blocks]
@@ -85,12 +74,10 @@ def _cues(text: str, flat: str, is_vtt: bool) -> list[_Cue]:
     rule = "captions must have cues: a line hh:mm:ss.mmm --> hh:mm:ss.mmm above each text"
     require(bool(timings) or is_vtt or not flat.strip("\ufeff \t\n"), rule, flat.strip()[:60])
     starts = [*(timing.start() for timing in timings), len(flat)]
-    line, at = 1, 0
     for timing, following in zip(timings, starts[1:], strict=True):
         match = _TIMING.match(timing[0])
         if match is None:
-            line += flat.count("\n", at, timing.start())
-            at = timing.start()
+            line = flat.count("\n", 0, timing.start()) + 1
             require(False, f"the times of a cue must be hh:mm:ss.mmm --> hh:mm:ss.mmm, at line {line}", timing[0][:80])
         start, end = min(timing.end() + 1, following), following
         if is_vtt:
@@ -104,9 +91,7 @@ def _cues(text: str, flat: str, is_vtt: bool) -> list[_Cue]:
 
 
 def _voices(flat: str, cue: _Cue) -> Iterator[_Cue]:
-    """Yield the words of each voice in a cue, without tags: pieces to copy, or to write for an entity or white
-    space.
-    """
+    """Yield the words of each voice in a cue, without tags, as pieces to copy, or to write for an entity or space."""
     part, at = _Cue(cue.span, cue.start, cue.end), cue.span.start
     for match in _MARKUP.finditer(flat, *cue.span):
         if match.start() > at:
@@ -148,12 +133,8 @@ def _name_speakers(flat: str, cues: Sequence[_Cue]) -> None:
     for cue, (at, head) in zip(cues, heads, strict=True):
         if head:
             cue.speaker = Span(at + head.name_start, at + head.label_end)
-            cue.pieces = _from(cue.pieces, at + head.end)
-
-
-def _from(pieces: Sequence[tuple[int, int, str | None]], start: int) -> list[tuple[int, int, str | None]]:
-    """Return pieces without what is before an offset."""
-    return [(max(a, start), b, text) for a, b, text in pieces if b > start]
+            body = at + head.end
+            cue.pieces = [(max(a, body), b, text) for a, b, text in cue.pieces if b > body]
 
 
 def _drop_repeated(flat: str, cues: Sequence[_Cue]) -> None:
@@ -173,11 +154,7 @@ def _drop_repeated(flat: str, cues: Sequence[_Cue]) -> None:
 
 
 def _overlap(before: Sequence[tuple[str, int]], after: Sequence[tuple[str, int]]) -> int:
-    """Return the number of words with which ``after`` begins and ``before`` ends; it takes time linear in both.
-
-    >>> _overlap([("a", 0), ("b", 2)], [("b", 0), ("c", 2)])
-    1
-    """
+    """Return the number of words with which ``after`` begins and ``before`` ends, in time linear in both."""
     joined = [word for word, _ in after] + [None] + [word for word, _ in before][-len(after) :]
     borders, k = [0] * len(joined), 0
     for i in range(1, len(joined)):
@@ -197,9 +174,8 @@ def _speaker(flat: str, cue: _Cue, speaker: str) -> str:
 
 def _is_over(written: str, pause: float) -> bool:
     """Return True if a paragraph ends where a pause follows."""
-    is_sentence = _ENDS.search(written[-8:]) is not None
-    ends = is_sentence and (pause >= _PAUSE or len(written) >= _ENOUGH)
-    return ends or pause >= _LONG_PAUSE or len(written) >= _MOST
+    is_long = pause >= _LONG_PAUSE or len(written) >= _MOST
+    return is_long or ((pause >= _PAUSE or len(written) >= _ENOUGH) and _ENDS.search(written[-8:]) is not None)
 
 
 def _write(flat: str, cues: Sequence[_Cue], derivation: Derivation) -> None:

@@ -8,12 +8,14 @@ import html
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any, NamedTuple
 
 from advchunk.errors import ConfigurationError, require
+from advchunk.readers.conversations.derivation import times
 from advchunk.readers.json import Object, parse_json
-from advchunk.readers.writing import squeeze
-from advchunk.records import Block, Document, Span
+from advchunk.readers.writing import Writer, squeeze
+from advchunk.records import Document
 
 _SLACK_MARK = re.compile(r"<(?P<sign>[@#!]?)(?P<target>[^<>|\n]{1,2000})(?:\|(?P<label>[^<>\n]{0,2000}))?>")
 _DISCORD_MENTION = re.compile(r"<@!?(\d{1,25})>")
@@ -36,10 +38,6 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     """Read the JSON of a chat: each message is "Name: text", with ``speakers``, ``start_time`` and ``end_time`` (ISO
     8601).
 
-    Raises
-    ------
-    ConfigurationError : it is no JSON, or of another shape; the message has the path.
-
     >>> message = '{"user": "U1", "user_profile": {"real_name": "Ann"}, "ts": "1710238533.000100", "text": "Tea, <@U1>?"}'
     >>> document = read(f"[{message}]")
     >>> document.text, document.blocks[0].metadata["start_time"]
@@ -54,38 +52,18 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     elif "value" in root or any("messageType" in item for item in root.objects("messages")):
         messages = sorted(_teams(root, "value" if "value" in root else "messages"), key=lambda message: message.time)
     else:
-        rule = (
-            'a chat must be a list of messages of Slack or Teams, or an object with "channel" (Discord) or '
-            '"value" (Teams)'
-        )
-        require("messages" in root, rule, sorted(root)[:5])
+        of = 'messages of Slack or Teams, or an object with "channel" (Discord) or "value" (Teams)'
+        require("messages" in root, f"a chat must be a list of {of}", sorted(root)[:5])
         messages = [*_slack(root)]
-    return _document(
-        [message for message in messages if message.text],
-        id,
-        {k: v for k, v in properties.items() if v} | {**(metadata or {})},
-    )
-
-
-def _document(messages: list[_Message], id: str, metadata: Mapping[str, Any]) -> Document:
-    """Write messages in order, each thread where it begins."""
-    threads = dict[str, list[_Message]]()
-    for number, message in enumerate(messages):
+    threads, writer = dict[str, list[_Message]](), Writer("chat")
+    for number, message in enumerate(message for message in messages if message.text):
         threads.setdefault(message.thread or message.key or f"#{number}", []).append(message)
-    parts, blocks, start = list[str](), list[Block](), 0
-    for speaker, time, text, *_ in (message for thread in threads.values() for message in thread):
-        part = f"{speaker}: {text}" if speaker else text
-        when = {"start_time": time, "end_time": time} if time else {}
-        if speaker:
-            block = Block(
-                "turn", Span(start, start + len(part)), title=speaker, metadata={"speakers": [speaker], **when}
-            )
-        else:
-            block = Block("paragraph", Span(start, start + len(part)), metadata=when)
-        parts.append(part)
-        blocks.append(block)
-        start += len(part) + 2
-    return Document("\n\n".join(parts), id, tuple(blocks), metadata, markup="chat")
+    for speaker, time, words, *_ in chain.from_iterable(threads.values()):  # each thread where it begins
+        writer.metadata = ({"speakers": [speaker]} if speaker else {}) | times(time or None, time or None)
+        writer.add(
+            "turn" if speaker else "paragraph", f"{speaker}: {words}" if speaker else words, title=speaker or None
+        )
+    return writer.document(id, {key: value for key, value in properties.items() if value} | {**(metadata or {})})
 
 
 def _slack(root: Object) -> Iterator[_Message]:

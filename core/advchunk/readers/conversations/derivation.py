@@ -24,14 +24,6 @@ class Derivation:
         self._parts, self._length = list[str](), 0
         self._offsets, self._blocks, self._start, self._end = list[Ints](), list[Block](), 0, 0
 
-    def __len__(self) -> int:
-        return self._length
-
-    @property
-    def is_block_empty(self) -> bool:
-        """True if the block has no text yet."""
-        return self._start == self._length
-
     def copy(self, start: int, end: int) -> None:
         """Add a piece of the original."""
         self._add(self._original[start:end], np.arange(start, end), end)
@@ -44,7 +36,7 @@ class Derivation:
         self, kind: BlockKind, *, level: int = 0, title: str | None = None, metadata: Mapping[str, Any] | None = None
     ) -> None:
         """End a block, if it has any text, and begin the next after a blank line."""
-        if not self.is_block_empty:
+        if self._start < self._length:
             self._blocks.append(Block(kind, Span(self._start, self._length), level, title, (), metadata or None))
             self.write("\n\n", self._end)
             self._start = self._length

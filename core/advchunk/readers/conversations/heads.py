@@ -1,10 +1,12 @@
 """Find where speakers begin to speak in a transcript, and tell whether a text is one."""
 
+import json
 import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from importlib.resources import files
 from typing import NamedTuple
 
 from advchunk.text.tiling import next_non_space
@@ -33,42 +35,10 @@ _HEAD = re.compile(
 )
 _TIMES = re.compile(_CLOCK)
 
-# Words that stand before a colon for another reason than that somebody speaks, perhaps with a number.
-_FIELDS = frozenset(
-    """
-    abstract action actions address advantages advice agenda aim alert answers appendix args arguments article assignee attendees attention
-    author authors background balance benefits bcc body budget bug by calories call caution category cc chapter citation city class code color
-    command comment comments company conclusion conclusions cons contact content contents context copyright corollary cost country
-    created critical currency danger data date dates day deadline debug default definition deliverable department dependencies
-    description design details difficulty directions disadvantages disclaimer discussion doi download duration edit edition email e-mail
-    end error errors evidence example examples exception exercise expected experience fact facts fatal fax features fig figure file
-    files findings fixme folder footnote format formula from function genre goal goals headline help hint host-name hours http https id
-    impact important info information ingredients input inputs instructions introduction isbn issue item items job key keywords kind
-    label language layer lemma length lesson level license limitations line link links list location log materials max meaning message
-    metadata method methods metric min model module month motivation name names nb need next notation note notes notice number
-    objective objectives option options order origin output outputs owner page parameters part participants paper path period phase phone
-    place point port position pre-condition premise prep preparation present price priority pro procedure product project proof property
-    pros ps publication published publisher purpose quantity rating reason recipe recommendation ref reference references region
-    related remark remarks remember reminder repository requirement requirements response result results return returns revision risk
-    role rule sample scene schema score section see sent sequence serves servings service setting severity size slide solution source
-    sources specification spoiler stage start state status step steps stock strengths subject subtitle sum summary symptoms synopsis
-    synonyms system table tag tags takeaway target task team tel telephone temperature term test tests theorem theme then thesis tip
-    tips title tldr to todo tool tools topic total trace translation trivia type unit units update updated url usage user-agent value
-    values variable venue verse version volume warn warning warnings weaknesses web website week when where why width year yield zip
-    achtung adresse anmerkung beispiel betreff bemerkung datum definition ergebnis fazit hinweis ort preis quelle satz telefon thema
-    tipp titel vorsicht warnung zeit zutaten zubereitung aufgabe anlage abbildung tabelle
-    adresse attention conseil date exemple figure objet prix remarque sujet tableau titre source nota aviso ejemplo fecha nombre
-    nota precio tema título advertencia
-    """.split()  # noqa: E501, SIM905
-)
-_ROLES = frozenset([
-    "user", "assistant", "human", "ai", "bot", "model", "agent", "host", "guest", "interviewer", "interviewee",
-    "moderator", "speaker", "spk", "q", "a", "caller", "operator",
-])  # fmt: skip
-_PARTICLES = frozenset([
-    "af", "al", "and", "bin", "da", "das", "de", "del", "della", "den", "der", "di", "do", "dos", "du", "e", "el",
-    "for", "i", "in", "la", "las", "le", "les", "los", "of", "on", "te", "the", "to", "und", "van", "von", "y", "zu",
-])  # fmt: skip
+_DATA = json.loads(files(__package__).joinpath("names.json").read_text("utf-8"))
+_WORDS = {key: frozenset(" ".join(lines).split()) for key, lines in _DATA.items()}
+_FIELDS = _WORDS["fields"]  # words that stand before a colon for another reason than that somebody speaks
+_ROLES, _PARTICLES = _WORDS["roles"], _WORDS["particles"]
 _NUMBER = re.compile(r"[ _#-]*\d+\w?$")
 _ENDS_SENTENCE = re.compile(r"""[.?!…。？！—–-]["”'’»)\]*_]*$|(?<=[^\W\d_])(?: ?,|\})$""")
 _PLAIN_WORD = re.compile(r"(?<!\S)[^\W\d_]+(?:['’-][^\W\d_]+)*[.,;:?!]?(?!\S)")
@@ -81,31 +51,19 @@ _SHARE, _SHARE_STAMPED = 0.5, 0.3  # of the paragraphs, or of the lines, that be
 
 
 class TurnHead(NamedTuple):
-    """The beginning of a turn, up to its first word.
-
-    Parameters
-    ----------
-    start, end : its span in the text, with white space at its end.
-    name : of the speaker, at ``name_start``; ``label_end`` is the end of the name with a role in parentheses.
-    stamps : the seconds of its time stamps, none, one, or two.
-    has_label : whether it has the form "Name: ...", and no time stamps.
-    """
+    """The beginning of a turn, up to its first word."""
 
     start: int
-    end: int
-    name: str
+    end: int  # with white space
+    name: str  # of the speaker
     name_start: int
-    label_end: int
-    stamps: tuple[float, ...] = ()
-    has_label: bool = True
+    label_end: int  # of the name with a role in parentheses
+    stamps: tuple[float, ...] = ()  # seconds of its time stamps, none, one, or two
+    has_label: bool = True  # has the form "Name: ...", and no time stamps
 
 
 def find_heads(text: str, spans: Sequence[tuple[int, int]] | None = None) -> list[TurnHead]:
-    r"""Return the possible heads of turns in a text whose lines end with "\\n" (`tiling.flatten`).
-
-    Parameters
-    ----------
-    spans : the parts of the text that may have heads, ascending and disjoint; None for the whole text.
+    r"""Return the possible heads of turns in ascending, disjoint spans of a text (`tiling.flatten`), or in all of it.
 
     >>> [(head.name, head.stamps) for head in find_heads("Ann Lee (Chair): Tea?\n[00:01:02] Bob: Yes.\nCy  1:03\nMilk.")]
     [('Ann Lee', ()), ('Bob', (62.0,)), ('Cy', (63.0,))]
@@ -123,11 +81,7 @@ def find_heads(text: str, spans: Sequence[tuple[int, int]] | None = None) -> lis
 
 
 def _lines(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the starts of the lines that may begin a turn, with a colon near or as "Q." and "A." do, and the ends of
-    their spans.
-
-    A search for these characters is much faster than one for a pattern.
-    """
+    """Return the starts of the lines with a sign of a head near, and the ends of their spans, without slow patterns."""
     lines, starts = set[tuple[int, int]](), [start for start, _ in spans]
     for sign in _SIGNS:
         at = text.find(sign)
@@ -155,11 +109,7 @@ def _label_end(text: str, start: int, end: int) -> int:
 
 
 def seconds(clock: str) -> float:
-    """Return the seconds of a time stamp.
-
-    >>> seconds("1:02:03.5"), seconds("02:03")
-    (3723.5, 123.0)
-    """
+    """Return the seconds of a time stamp."""
     total = 0.0
     for part in clock.replace(",", ".").split(":"):
         total = total * 60 + float(part)
@@ -184,14 +134,10 @@ def is_name(name: str) -> bool:
 
 
 def is_conversation(heads: Sequence[TurnHead], text: str, paragraphs: Iterable[tuple[int, int]]) -> bool:
-    """Return True if heads are those of a conversation: several speakers recur, and most paragraphs begin with one.
+    """Return True if several speakers recur, and most of the paragraphs, given by their spans, begin with one.
 
-    Without time stamps, what is speeches must be more than the values of fields: most of it ends like a sentence or is
-    long; and speakers that take turns in one strict order, as fields do in records, must ask questions.
-
-    Parameters
-    ----------
-    paragraphs : the spans of the paragraphs of the text, in which the heads are.
+    Without time stamps, most speeches must end like a sentence or be long, as values of fields do not; and speakers in
+    one strict order, as fields of records are, must ask questions.
     """
     names = [head.name for head in heads]
     counts = Counter(names)
@@ -205,13 +151,11 @@ def is_conversation(heads: Sequence[TurnHead], text: str, paragraphs: Iterable[t
     starts = {head.start for head in heads}
     first = sum(next_non_space(text, start) in starts for start, _ in spans)
     lines = sum(bool(line.strip()) for start, end in spans for line in text[start:end].splitlines())
-    share = max(first / max(len(spans), 1), len(heads) / max(lines, 1))
-    if share < least:
+    if max(first / max(len(spans), 1), len(heads) / max(lines, 1)) < least:
         return False
     ends = [*(head.start for head in heads[1:]), len(text)]
     speeches = [text[head.end : end].strip() for head, end in zip(heads, ends, strict=True)]
-    spoken = sum(_is_speech(words) for words in speeches)
-    if spoken < len(speeches) * least:
+    if sum(map(_is_speech, speeches)) < len(speeches) * least:
         return False
     period = len(counts)
     is_cyclic = all(a == b for a, b in zip(names, names[period:], strict=False)) and len(names) >= 2 * period

@@ -46,10 +46,6 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     Whether the day or the month comes first is told from all dates: it must be a date, and they ascend; the day, if
     both do.
 
-    Raises
-    ------
-    ConfigurationError : there are no messages.
-
     >>> document = read("[12.03.24, 10:15:33] Ann: Tea?\n[12.03.24, 10:16:02] Bob: Yes.")
     >>> document.text, document.blocks[0].metadata
     ('Ann: Tea?\n\nBob: Yes.', {'speakers': ['Ann'], 'start_time': '2024-03-12T10:15:33', 'end_time': '2024-03-12T10:15:33'})

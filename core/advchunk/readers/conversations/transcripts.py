@@ -72,10 +72,7 @@ def refine_layout(document: Document) -> Document:
 
 
 def restore_layout(chunk: Document) -> Document | None:
-    """Return the text of a chunk of a transcript with its turns; it begins in a turn of the first of its speakers.
-
-    For other documents, None.
-    """
+    """Return the text of a chunk of a transcript with its turns, first one of the first speaker; else None."""
     speakers = written_metadata(chunk.metadata).get("speakers")
     if not speakers or not isinstance(speakers, list):
         return None
@@ -89,17 +86,16 @@ def _layout(text: str) -> Sequence[Block]:
     """Return the blocks of Markdown that has headings or fences, else paragraphs, which may be indented."""
     if _MARKDOWN.search(text):
         return markdown.blocks(text)
-    edges = paragraph_edges(text)
-    spans = [(next_non_space(text, a), a + len(text[a:b].rstrip())) for a, b in pairwise(edges)]
+    spans = [(next_non_space(text, a), a + len(text[a:b].rstrip())) for a, b in pairwise(paragraph_edges(text))]
     return [Block("paragraph", Span(start, end)) for start, end in spans if start < end]
 
 
-def _paragraphs(blocks: Iterable[Block]) -> list[Block]:
-    return [block for block in blocks if block.kind == "paragraph"]
+def _paragraphs(blocks: Iterable[Block]) -> list[Span]:
+    return [block.span for block in blocks if block.kind == "paragraph"]
 
 
 def _heads(text: str, blocks: Iterable[Block]) -> Sequence[TurnHead]:
-    return _heads_in(text, tuple(_line(text, block.span) for block in _paragraphs(blocks)))
+    return _heads_in(text, tuple(_line(text, span) for span in _paragraphs(blocks)))
 
 
 @lru_cache(maxsize=1)  # a text whose format is detected is read next
@@ -116,13 +112,11 @@ def _line(text: str, span: Span) -> Span:
 
 
 def _is_conversation(text: str, blocks: Iterable[Block], heads: Sequence[TurnHead]) -> bool:
-    return is_conversation(heads, text, [block.span for block in _paragraphs(blocks)])
+    return is_conversation(heads, text, _paragraphs(blocks))
 
 
 def _recurring(text: str, blocks: Iterable[Block], heads: Sequence[TurnHead]) -> list[TurnHead]:
-    """Leave out a name that occurs once, without a time, in a line where no paragraph begins although turns do
-    there.
-    """
+    """Leave out a name that occurs once, without a time, in a line where no paragraph begins although turns do."""
     counts = Counter(head.name for head in heads)
     starts = {next_non_space(text, block.span.start) for block in blocks}
     if sum(head.start in starts for head in heads) <= _MOST * len(heads):
@@ -133,10 +127,7 @@ def _recurring(text: str, blocks: Iterable[Block], heads: Sequence[TurnHead]) ->
 def _turns(
     text: str, blocks: Iterable[Block], kept: Sequence[TurnHead], current: Mapping[str, Any] | None = None
 ) -> list[_Turn]:
-    """Divide paragraphs at heads, and give each block the speaker and the times of the last head above it.
-
-    A heading ends a turn.
-    """
+    """Divide paragraphs at heads, and give blocks the speaker and times of the last head above in their section."""
     ends, turns, i, current = _end_times(kept), list[_Turn](), 0, current or {}
     for block in blocks:
         start, end = block.span

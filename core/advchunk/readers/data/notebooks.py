@@ -21,10 +21,6 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     Outputs are texts of up to 1,000 characters, of which longer ones are cut off, with "..."; pictures and HTML are
     left out. Places in the file are not kept.
 
-    Raises
-    ------
-    ConfigurationError : it is not the JSON of a notebook.
-
     >>> cells = '[{"cell_type": "markdown", "source": ["# Tea\\n", "Green."]}, {"cell_type": "code", "source": "brew()"}]'
     >>> print(read('{"cells": %s, "metadata": {"kernelspec": {"language": "python"}}}' % cells).text)
     # Tea
@@ -40,14 +36,13 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     language = kernel.text("language") or own.text("name") or "python"
     sheets = root.objects("worksheets") or [root]  # nbformat 3
     parts = [part for sheet in sheets for cell in sheet.objects("cells") for part in _cell(cell, language)]
-    body, blocks = "", list[Block]()
-    for part in filter(str.strip, parts):  # each by itself, so that a fence that one leaves open ends with it
-        start = len(body) + 2 if body else 0
-        body = f"{body}\n\n{part}" if body else part
-        for block in markdown.blocks(part, is_start=not start):
-            blocks.append(replace(block, span=Span(block.span.start + start, block.span.end + start)))
+    parts, blocks, start = [*filter(str.strip, parts)], list[Block](), 0
+    for part in parts:  # each by itself, so that a fence that one leaves open ends with it
+        layout = markdown.blocks(part, is_start=not start)
+        blocks += [replace(block, span=Span(block.span.start + start, block.span.end + start)) for block in layout]
+        start += len(part) + 2
     properties = {"code_language": language, **(metadata or {})}
-    return Document(body, id, tuple(blocks), properties, markup="ipynb")
+    return Document("\n\n".join(parts), id, tuple(blocks), properties, markup="ipynb")
 
 
 def _cell(cell: Object, language: str) -> Iterator[str]:

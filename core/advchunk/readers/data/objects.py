@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from advchunk.errors import ConfigurationError, first_line, import_extra, require
 from advchunk.readers.json import MAX_JSON_VALUES, load_json
-from advchunk.readers.writing import pipe_table, squeeze
+from advchunk.readers.writing import Writer, pipe_table, squeeze
 from advchunk.records import Block, BlockKind, Document, Span, written_metadata
 
 _CELL = 60  # characters of the longest value of a table
@@ -29,10 +29,6 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
 
     A record is as a definition of source code: it stays whole while it fits, and chunks have its path as ``section``
     and ``json_path``, such as "orders[3]", "" for the root.
-
-    Raises
-    ------
-    ConfigurationError : it is not JSON, has too many values, or is nested too deeply.
 
     >>> document = read('{"shop": "Tea & Co", "orders": [{"id": 1, "items": [{"tea": "green"}]}]}')
     >>> print(document.text)
@@ -49,13 +45,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
 
 
 def read_yaml(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    """Read YAML, also several documents, as JSON (`read`); values stay as they are written, such as "1.10" and "on".
-
-    Raises
-    ------
-    ConfigurationError : it is not YAML, has too many values, or is nested too deeply.
-    MissingExtra : pyyaml is not installed.
-    """
+    """Read YAML, also several documents, as JSON (`read`); values stay as they are written, such as "1.10" and "on"."""
     yaml = import_extra("yaml", "yaml")
     try:
         values = list(yaml.load_all(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader)))
@@ -69,21 +59,15 @@ def write(value: Any, markup: str, id: str = "", metadata: Mapping[str, Any] | N
     """Return the document of a value of JSON or YAML (`read`)."""
     number = _number_of_values(value, {})
     require(number <= MAX_JSON_VALUES, f"data must have at most {MAX_JSON_VALUES:,} values", number)
-    parts, blocks, start = list[str](), list[Block](), 0
-    for kind, path, part in _Writer().parts(value, ""):
-        if not part.strip():
-            continue
-        own = {"json_path": path}
-        caption = f"{path}\n\n" if kind == "table" and path else ""
-        if caption:
-            blocks.append(Block("caption", Span(start, start + len(path)), 1, path, metadata=own))
-        span = Span(start + len(caption), start + len(caption) + len(part))
-        blocks.append(Block(kind, span, 1 if kind == "code" else 0, path if kind == "code" else None, metadata=own))
-        parts.append(caption + part)
-        start = span.end + 2
+    writer = Writer(markup)
+    for kind, path, part in _parts(value, ""):
+        writer.metadata = {"json_path": path}
+        if kind == "table":
+            writer.add("caption", path, 1, title=path)
+        writer.add(kind, part, int(kind == "code"), title=path if kind == "code" else None)
     title = value.get("title") if isinstance(value, Mapping) else None
     titled = {"title": squeeze(title)} if isinstance(title, str) and title.strip() else {}
-    return Document("\n\n".join(parts), id, tuple(blocks), {**titled, **(metadata or {})}, markup=markup)
+    return writer.document(id, {**titled, **(metadata or {})})
 
 
 def restore_layout(chunk: Document) -> Document | None:
@@ -102,14 +86,13 @@ def restore_layout(chunk: Document) -> Document | None:
     text, blocks = chunk.text, list[Block]()
     starts = [part.end() for part in _PART.finditer(text)]
     for start, end in pairwise([*starts, len(text)]):
-        span = Span(start, start + len(text[start:end].rstrip()))
+        part = text[start:end].rstrip()
         path = _PATH.match(text, start) if blocks or not own else None
-        if text.startswith("| ", start):
-            blocks.append(Block("table", span))
-        elif text.startswith("| ", end) and "\n" not in text[slice(*span)]:
-            blocks.append(Block("caption", span, 1, text[slice(*span)]))
-        else:
-            blocks.append(Block("code", span, 1, path[1] if path else "" if blocks else own))
+        kind: BlockKind = "table" if part.startswith("| ") else "code"
+        title = None if kind == "table" else path[1] if path else "" if blocks else own
+        if kind == "code" and text.startswith("| ", end) and "\n" not in part:
+            kind, title = "caption", part
+        blocks.append(Block(kind, Span(start, start + len(part)), int(kind != "table"), title))
     return replace(chunk, blocks=tuple(blocks), markup="json")
 
 
@@ -121,59 +104,54 @@ class _Part(NamedTuple):
     text: str
 
 
-class _Writer:
-    """Writes values as text."""
+def _parts(value: Any, path: str) -> Iterator[_Part]:
+    """Yield the records of a value."""
+    if isinstance(value, Mapping):
+        inner = {key: item for key, item in value.items() if _has_records(item)}
+        own = {key: item for key, item in value.items() if key not in inner}
+        if own:
+            yield _record(own, path)
+        for key, item in inner.items():
+            yield from _parts(item, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and _is_table(value):
+        keys = [*value[0]]
+        rows = [[str(key) for key in keys], *([_scalar(row[key]) for key in keys] for row in value)]
+        yield _Part("table", path, pipe_table(rows))
+    elif isinstance(value, list) and any(isinstance(item, (Mapping, list)) for item in value):
+        yield from (_record(item, f"{path}[{i}]") for i, item in enumerate(value))
+    elif value is not None:
+        yield _record(value, path)
 
-    def parts(self, value: Any, path: str) -> Iterator[_Part]:
-        """Yield the records of a value."""
-        if isinstance(value, Mapping):
-            inner = {key: item for key, item in value.items() if _has_records(item)}
-            own = {key: item for key, item in value.items() if key not in inner}
-            if own:
-                yield self._record(own, path)
-            for key, item in inner.items():
-                yield from self.parts(item, f"{path}.{key}" if path else str(key))
-        elif isinstance(value, list) and _is_table(value):
-            keys = [*value[0]]
-            rows = [[str(key) for key in keys], *([_scalar(row[key]) for key in keys] for row in value)]
-            yield _Part("table", path, pipe_table(rows))
-        elif isinstance(value, list) and any(isinstance(item, (Mapping, list)) for item in value):
-            for i, item in enumerate(value):
-                yield self._record(item, f"{path}[{i}]")
-        elif value is not None:
-            yield self._record(value, path)
 
-    def _record(self, value: Any, path: str) -> _Part:
-        lines = "\n".join(self._lines(value))
-        return _Part("code", path, f"{path}\n{lines}" if path and lines.strip() else lines)
+def _record(value: Any, path: str) -> _Part:
+    lines = "\n".join(_lines(value))
+    return _Part("code", path, f"{path}\n{lines}" if path and lines.strip() else lines)
 
-    def _lines(self, value: Any) -> Iterator[str]:
-        """Yield the lines of a value, in which members of members are indented."""
-        if isinstance(value, Mapping):
-            for key, item in value.items():
-                yield from self._member(f"{squeeze(str(key))}:", item)
-        elif isinstance(value, list) and not _is_short(value):
-            for item in value:
-                yield from self._member("-", item)
-        else:
-            text = ", ".join(map(_scalar, value)) if isinstance(value, list) else _scalar(value)
-            yield from text.rstrip().split("\n")
 
-    def _member(self, label: str, item: Any) -> Iterator[str]:
-        first, *more = self._lines(item) if item not in (None, "", [], {}) else ("",)
-        is_parted = bool(item) and (isinstance(item, Mapping) or (isinstance(item, list) and not _is_short(item)))
-        is_nested = label != "-" and (bool(more) or is_parted)
-        if is_nested:
-            yield label
-        else:
-            yield f"{label} {first}".rstrip()
-        yield from (f"  {line}".rstrip() for line in ([first, *more] if is_nested else more))
+def _lines(value: Any) -> Iterator[str]:
+    """Yield the lines of a value, in which members of members are indented."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _member(f"{squeeze(str(key))}:", item)
+    elif isinstance(value, list) and not _is_short(value):
+        for item in value:
+            yield from _member("-", item)
+    else:
+        text = ", ".join(map(_scalar, value)) if isinstance(value, list) else _scalar(value)
+        yield from text.rstrip().split("\n")
+
+
+def _member(label: str, item: Any) -> Iterator[str]:
+    first, *more = _lines(item) if item not in (None, "", [], {}) else ("",)
+    is_parted = bool(item) and (isinstance(item, Mapping) or (isinstance(item, list) and not _is_short(item)))
+    if label != "-" and (more or is_parted):
+        first, more = "", [first, *more]
+    yield f"{label} {first}".rstrip()
+    yield from (f"  {line}".rstrip() for line in more)
 
 
 def _number_of_values(value: Any, numbers: dict[int, int], depth: int = 0) -> int:
-    """Return the number of values in a value, each as often as it occurs: an alias of YAML is read once, and counts
-    each time.
-    """
+    """Return the number of values in a value, each as often as it occurs: an alias of YAML counts each time."""
     if not isinstance(value, (Mapping, list)):
         return 1
     require(depth < _MAX_DEPTH, f"data must be nested at most {_MAX_DEPTH} deep", f"{depth + 1} or more")
@@ -184,12 +162,9 @@ def _number_of_values(value: Any, numbers: dict[int, int], depth: int = 0) -> in
 
 
 def _has_records(value: Any) -> bool:
-    """Return True for a list of records, and for what has one."""
-    if isinstance(value, Mapping):
-        return any(
-            isinstance(item, list) and any(isinstance(part, Mapping) for part in item) for item in value.values()
-        )
-    return isinstance(value, list) and any(isinstance(item, Mapping) for item in value)
+    """Return True for a list of records, and for an object that has one."""
+    lists = value.values() if isinstance(value, Mapping) else [value]
+    return any(isinstance(items, list) and any(isinstance(item, Mapping) for item in items) for items in lists)
 
 
 def _is_table(value: Sequence[Any]) -> bool:

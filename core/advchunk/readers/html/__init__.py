@@ -9,6 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -18,10 +19,9 @@ from advchunk.readers.counting import format_count
 from advchunk.readers.html.guard import make_safe, restore_tags
 from advchunk.readers.html.head import page_metadata
 from advchunk.readers.html.main_content import main_blocks
-from advchunk.readers.html.tables import Table
 from advchunk.readers.inline import format_script
 from advchunk.readers.mathml import formula_text
-from advchunk.readers.table_layout import TableCell
+from advchunk.readers.table_layout import TableCell, add_table
 from advchunk.readers.writing import Content, Furniture, Writer, check_content, left_out, squeeze
 from advchunk.readers.xml import parse_xml
 from advchunk.records import BlockKind, Document
@@ -65,19 +65,16 @@ def read(
 
     The metadata has ``title``, ``authors``, ``description``, ``keywords``, ``published_at``, ``language`` and ``url``
     (the canonical one), where the page has them, and ``left_out`` with the number of menus and the like that were. A
-    heading that repeats the title is not repeated in the context of chunks. The cells of a table used for layout are
-    running text: one with a single column, or without header cells and with headings, code or other tables in over a
-    quarter of its cells.
+    heading that repeats the title is not repeated in the context of chunks. Tables for layout are running text
+    (`table_layout.add_table`).
 
     Parameters
     ----------
     metadata : values that override those of the page.
-    furniture : "drop" leaves out navigation, banners that ask for consent to cookies, and the page's own header (unless
-        it has headings), footer and asides, except if nothing else would be left. "keep" makes them blocks of the kind
-        "furniture".
+    furniture : "drop" leaves out navigation, banners about cookies, and the page's own header (unless it has headings),
+        footer and asides, except if nothing else would be left; "keep" makes them blocks of this kind.
     links : write links as in Markdown, with their targets, outside headings and code; else just their text.
-    content : "main" keeps only what the page is about (`readers.html.main_content`), without teasers, forms, and menus
-        that are not marked up as such.
+    content : "main" keeps only what the page is about (`main_content`), without teasers, forms, and unmarked menus.
 
     Raises
     ------
@@ -111,18 +108,26 @@ def read(
     return writer.document(id, {**left_out(counts), **about})
 
 
+@dataclass
+class _Table:
+    """A table that is being read."""
+
+    rows: list[list[TableCell]] = field(default_factory=list)
+    groups: dict[int, list[list[TableCell]]] = field(default_factory=dict)  # of each <thead>, <tbody>, and <tfoot>
+    heads: int = 0
+
+
 class _Reader:
     """Walks a tree without recursion, because pages may be nested deeper than Python's stack.
 
-    Methods for elements are generators: they run up to their ``yield`` when the element starts, and resume when it
-    ends.
+    Methods for elements are generators, which run up to ``yield`` when the element starts, and resume when it ends.
     """
 
     def __init__(self, writer: Writer, title: str, links: bool) -> None:
         self._writer, self._title, self._links = writer, title, links
         self._line, self._only_pictures = list[str](), True  # the open block, and whether it has only texts of pictures
         self._kinds: list[tuple[BlockKind, int]] = [("paragraph", 0)]  # of the open elements, with their levels
-        self._lists, self._tables = list[int | None](), list[Table]()  # the next number of each list
+        self._lists, self._tables = list[int | None](), list[_Table]()  # the next number of each list
         self._forms = list[str]()  # of these numbers
         self._sections = self._verbatim = 0
         self.left_out = Counter[str]()  # pictures without a description, and elements of furniture
@@ -200,23 +205,22 @@ class _Reader:
         self._text(squeeze(node.text()) + (f" ({squeeze(reading)})" if reading.strip() else ""))
 
     def _script(self, tag: str, node: LexborNode) -> bool:
-        """Read a superscript or subscript if it has only text, or is the number of a note, with a link, and return
-        True.
-        """
+        """Read a superscript or subscript if it has only text or is the linked number of a note, and return True."""
         child = node.first_child
         if child is None or (child.attributes or {}).get("role") == "doc-noteref":
             return False
-        is_text = child.tag == "-text" and child.next is None
-        text = child.text_content or "" if is_text else node.text()
-        if not (is_text or text.strip().isdigit()):
-            return False
-        before = next((text for text in reversed(self._line) if text), "")
-        after = node.next.text_content or "" if node.next is not None else ""
-        self._text(format_script(tag, text, before, after[:1]) if is_text else f"[{text.strip()}]")
-        return True
+        if child.tag == "-text" and child.next is None:
+            before = next((text for text in reversed(self._line) if text), "")
+            after = node.next.text_content or "" if node.next is not None else ""
+            self._text(format_script(tag, child.text_content or "", before, after[:1]))
+            return True
+        number = node.text().strip()
+        if number.isdigit():
+            self._text(f"[{number}]")
+        return number.isdigit()
 
     def _element(self, tag: str, node: LexborNode) -> Iterator[None]:
-        role = node.attributes.get("role") or node.attributes.get("epub:type") or ""
+        role = _role(node)
         tag = _ROLES.get(role, tag)
         if role.endswith("noteref"):
             yield from self._sign(node)
@@ -280,14 +284,13 @@ class _Reader:
         self._writer.finish()
 
     def _block(self, node: LexborNode) -> Iterator[None]:
-        role = node.attributes.get("role") or node.attributes.get("epub:type") or ""
-        kind, level = _KINDS[_ROLES.get(role, node.tag or "")]
-        self._kinds.append((kind, level))
-        self._verbatim += kind == "code"
+        self._kinds.append(_KINDS[_ROLES.get(_role(node), node.tag or "")])
+        is_code = self._kinds[-1][0] == "code"
+        self._verbatim += is_code
         yield
         self._flush()
         self._kinds.pop()
-        self._verbatim -= kind == "code"
+        self._verbatim -= is_code
 
     def _section(self, _: LexborNode) -> Iterator[None]:
         self._sections += 1
@@ -343,18 +346,18 @@ class _Reader:
             self._writer.begin(terms.rstrip(" ,:") + ":", "item", level)
 
     def _table(self, node: LexborNode) -> Iterator[None]:
-        table = Table(node.attributes.get("role") in {"none", "presentation"})
-        self._tables.append(table)
+        self._tables.append(_Table())
         yield
         self._finish()
-        self._tables.pop()
-        table.write(self._writer)
+        table, is_layout = self._tables.pop(), node.attributes.get("role") in {"none", "presentation"}
+        add_table(self._writer, [*table.groups.values()], table.heads, 0, is_layout=is_layout)
 
     def _row(self, node: LexborNode) -> Iterator[None]:
         if self._tables and node.parent is not None and node.parent.tag in {"table", "thead", "tbody", "tfoot"}:
             table = self._tables[-1]
             table.heads += node.parent.tag == "thead" and table.heads == len(table.rows)
-            table.add_row(node.parent.mem_id)
+            table.rows.append([])
+            table.groups.setdefault(node.parent.mem_id, []).append(table.rows[-1])
         return self._division()
 
     def _cell(self, node: LexborNode) -> Iterator[None]:
@@ -380,10 +383,12 @@ def _parse_int(text: str | None, default: int) -> int:
     return int(match[1]) if match else default
 
 
+def _role(node: LexborNode) -> str:
+    return node.attributes.get("role") or node.attributes.get("epub:type") or ""
+
+
 def _is_banner(node: LexborNode) -> bool:
-    """Return True for a banner that asks for consent to cookies: its id or one of its classes says so, and it has no
-    ``h1``.
-    """
+    """Return True for a banner about cookies: its id or a class says so, and it has none of the page's main content."""
     attributes = node.attributes
     names = [attributes.get("id") or "", *(attributes.get("class") or "").split()]
     return any(map(_BANNER.fullmatch, names)) and node.css_first("h1, main, article") is None

@@ -42,10 +42,9 @@ _SVG = frozenset("circle ellipse g image line path polygon polyline rect stop te
 
 
 def make_safe(text: str) -> str:
-    """Return a page that can be parsed in linear time, with formatting tags renamed (`restore_tags` undoes it).
+    """Return a page that is parsed in linear time: formatting is renamed (`restore_tags`), tags too deep are left out.
 
-    Self-closing tags of XHTML become pairs of tags. Elements nested too deep lose their tags; one with too many
-    attributes raises `ConfigurationError`.
+    Self-closing tags of XHTML become pairs. An element with too many attributes raises `ConfigurationError`.
     """
     if _XHTML.search(text, 0, _START):
         text = _SELF_CLOSING.sub(r"<\g<name>\g<rest>></\g<name>>", text)
@@ -58,11 +57,7 @@ def make_safe(text: str) -> str:
 
 
 def restore_tags(text: str) -> str:
-    """Restore the original tags in text of the page, where they may not be markup.
-
-    >>> restore_tags(make_safe("The <b> tag"))
-    'The <b> tag'
-    """
+    """Restore the original tags in text of the page, where they may not be markup."""
     return _RENAMED.sub(r"\1", text) if "-plain" in text else text
 
 

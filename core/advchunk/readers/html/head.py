@@ -13,32 +13,27 @@ from advchunk.readers.html.guard import restore_tags
 from advchunk.readers.writing import squeeze
 
 if TYPE_CHECKING:
-    from selectolax.lexbor import LexborHTMLParser, LexborNode
+    from selectolax.lexbor import LexborHTMLParser
 
 # Sources of each key, in order of preference: Open Graph, plain HTML, Highwire (used by journals), Dublin Core.
-_SOURCES: Mapping[str, Sequence[str]] = json.loads(files(__package__).joinpath("elements.json").read_text("utf-8"))[
-    "metadata"
-]
+_DATA = json.loads(files(__package__).joinpath("elements.json").read_text("utf-8"))
+_SOURCES: Mapping[str, Sequence[str]] = _DATA["metadata"]
 _DATE = re.compile(r"\s*(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?(?!\d)", re.ASCII)
 
 
 def page_metadata(tree: LexborHTMLParser) -> dict[str, str]:
     """Return the metadata of a page: all authors, and the first value of every other key."""
-    fields: list[tuple[str | None, LexborNode | None, str]] = [
-        ("<lang>", tree.css_first("html"), "lang"),
-        ("<canonical>", tree.css_first("link[rel=canonical]"), "href"),
-        *(
-            (item.attributes.get("property") or item.attributes.get("name"), item, "content")
-            for item in tree.css("meta")
-        ),
-    ]
     values = defaultdict[str, list[str]](list)
-    for name, node, attribute in fields:
-        if name and node is not None and (text := squeeze(restore_tags(node.attributes.get(attribute) or ""))):
+
+    def add(name: str | None, text: str | None) -> None:
+        if name and (text := squeeze(restore_tags(text or ""))):
             values[name.lower()].append(text)
-    title = tree.css_first("head > title")
-    if title is not None and (text := squeeze(restore_tags(title.text()))):
-        values["<title>"].append(text)
+
+    for item in tree.css("meta"):
+        add(item.attributes.get("property") or item.attributes.get("name"), item.attributes.get("content"))
+    for name, node, attribute in (("<lang>", "html", "lang"), ("<canonical>", "link[rel=canonical]", "href")):
+        add(name, first.attributes.get(attribute) if (first := tree.css_first(node)) else None)
+    add("<title>", title.text() if (title := tree.css_first("head > title")) else None)
     metadata = dict[str, str]()
     for key, sources in _SOURCES.items():
         texts = next((values[source] for source in sources if source in values), [])
@@ -51,10 +46,6 @@ def page_metadata(tree: LexborHTMLParser) -> dict[str, str]:
 
 
 def _parse_date(text: str) -> str:
-    """Return a date in ISO 8601, as precise as the text.
-
-    >>> _parse_date("2020-06-01T10:00:00Z"), _parse_date("2020/6"), _parse_date("June 1")
-    ('2020-06-01', '2020-06', '')
-    """
+    """Return a date in ISO 8601, as precise as the text; "" if it is none."""
     match = _DATE.match(text)
     return "-".join(part.zfill(2) for part in match.groups() if part) if match else ""

@@ -14,11 +14,10 @@ _LAST = _REFERENCE | {"heading", "formula"}  # kinds that end a page with those
 
 
 def main_blocks(blocks: Sequence[TextBlock], page: str) -> list[TextBlock]:
-    """Return the blocks of the article of a page; all of them if it has none.
+    """Return the blocks of the article of a page, most of whose runs of four words are in it; all if it has none.
 
-    A block is in the article if most of its runs of four words are; one of two or three words, if it stands there; a
-    heading, also if the block below it is. Of a page with code or a table, extractors of articles lose sections: all
-    that is between the first and the last of its blocks is kept.
+    A block of two or three words must stand there; a heading counts if the block below it does. Of a page with code or
+    a table, of which extractors lose sections, all is kept between the first and the last of these blocks.
     """
     article = _words(import_extra("trafilatura", "web").extract(page, include_comments=False) or "")
     shared, flat = {*_shingles(article)}, f" {' '.join(article)} "
@@ -40,7 +39,7 @@ def main_blocks(blocks: Sequence[TextBlock], page: str) -> list[TextBlock]:
         last = max(last, *(place for place, block in enumerate(blocks) if block.kind in _LAST))
         return list(blocks[first : last + 1])
     kept = {*places}
-    for place in range(last, -1, -1):
+    for place in reversed(range(last)):
         if blocks[place].kind == "heading" and place + 1 in kept:
             kept.add(place)
     return [blocks[place] for place in sorted(kept)]

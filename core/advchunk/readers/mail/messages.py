@@ -7,24 +7,23 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from email import message_from_bytes, policy
 from email.message import EmailMessage
+from itertools import groupby
 from typing import Any
 
 from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.readers import formats
 from advchunk.readers.encodings import UTF_8, Decoded, contradicts, decode
 from advchunk.readers.files import read_documents
-from advchunk.readers.writing import Writer, left_out, squeeze
+from advchunk.readers.writing import Writer, squeeze
 from advchunk.records import Document
 
 _HEADERS = {"subject": "title", "from": "from", "to": "to", "cc": "cc", "date": "date", "message-id": "message_id", "in-reply-to": "in_reply_to"}  # fmt: skip  # noqa: E501
-_START = re.compile(
-    rb"(?:\A|\r?\n\r?\n)From (?=[^\r\n]*\d{4})[^\r\n]*+\r?\n(?=[A-Za-z-]+:)"
-)  # of a message in a mailbox
+# Of a message in a mailbox.
+_START = re.compile(rb"(?:\A|\r?\n\r?\n)From (?=[^\r\n]*\d{4})[^\r\n]*+\r?\n(?=[A-Za-z-]+:)")
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _QUOTED = re.compile(r"[ \t]*>")
-_SIGNATURE = re.compile(
-    r"\n-- ?\n((?:(?!-- ?\n)[^\n]*\n){0,9}[^\n]*)\Z"
-)  # RFC 3676, 4.3: the last such line; more lines are text
+# RFC 3676, 4.3: after the last such line; more lines are text.
+_SIGNATURE = re.compile(r"\n-- ?\n((?:(?!-- ?\n)[^\n]*\n){0,9}[^\n]*)\Z")
 _BOUNDARY = re.compile(rb"^--(?! )([!#-\[\]-~][ !#-\[\]-~]{0,198}?)(?:--)?[ \t]*\r?$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 MAX_DEPTH = 3
@@ -55,7 +54,9 @@ def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = 
     ------
     ConfigurationError : the data are no message.
     """
-    parts = _split(data)
+    starts = list(_START.finditer(data)) if data.startswith(b"From ") else []
+    ends = [*(start.start() for start in starts[1:]), len(data)]
+    parts = [_ESCAPED.sub(rb"\1", data[start.end() : end]) for start, end in zip(starts, ends, strict=False)] or [data]
     documents = list[Document]()
     for number, part in enumerate(parts, 1):
         name = f"{id}, message {number}" if len(parts) > 1 else id
@@ -79,21 +80,10 @@ def _parse(data: bytes) -> EmailMessage:
     return message
 
 
-def _split(data: bytes) -> list[bytes]:
-    """Return the messages of a mailbox, or the message."""
-    starts = list(_START.finditer(data)) if data.startswith(b"From ") else []
-    if not starts:
-        return [data]
-    edges = [*(start.end() for start in starts)], [*(start.start() for start in starts[1:]), len(data)]
-    return [_ESCAPED.sub(rb"\1", data[first:last]) for first, last in zip(*edges, strict=True)]
-
-
 def read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: int) -> Iterator[Document]:
     """Yield the documents of a message that is in ``depth`` others; see `read_all`."""
+    require(bool(message.keys()), "a message must begin with headers, such as Subject", name or "none")
     headers = {own: value for header, own in _HEADERS.items() if (value := _header(message, header))}
-    if not headers and not message.keys():
-        msg = f"a message must begin with headers, such as Subject, got {name or 'none'}"
-        raise ConfigurationError(msg)
     body = _best_body(message, name)
     attached, unread = list[Document](), list[str]()
     for number, part in enumerate(message.iter_attachments(), 1):
@@ -107,14 +97,9 @@ def read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: in
                 attached += _read_attachment(part, own, origin)
         except (ConfigurationError, MissingExtra, LookupError, ValueError):
             unread.append(own)
-    names = [document.id for document in attached]
-    lists = {"attachments": names, "unread_attachments": unread}
-    about = {
-        **headers,
-        **{key: value for key, value in lists.items() if value},
-        **left_out({"attachments": len(unread)}),
-    }
-    yield _body(body, name, {**about, **metadata})
+    lists = {"attachments": [document.id for document in attached], "unread_attachments": unread}
+    about = {**headers, **{key: names for key, names in lists.items() if names}}
+    yield _body(body, name, {**about, **metadata}, {"attachments": len(unread)})
     yield from attached
 
 
@@ -147,29 +132,26 @@ def _header(message: EmailMessage, name: str) -> str:
 def _read_attachment(part: EmailMessage, name: str, metadata: Mapping[str, Any]) -> list[Document]:
     data = part.get_payload(decode=True)
     is_mail = name.lower().endswith((".eml", ".mbox"))  # in a message, these are of another type
-    if (
-        is_mail
-        or not isinstance(data, bytes)
-        or not (formats.is_supported(name) or part.get_content_maintype() == "text")
-    ):
-        msg = f"an attachment must be in a format with a reader, got {name!r}"
-        raise ConfigurationError(msg)
-    return read_documents(name, data=data, metadata=metadata)
+    is_known = not is_mail and (formats.is_supported(name) or part.get_content_maintype() == "text")
+    require(is_known, "an attachment must be in a format with a reader", name)
+    return read_documents(name, data=data if isinstance(data, bytes) else b"", metadata=metadata)
 
 
-def _body(body: EmailMessage | None, name: str, metadata: Mapping[str, Any]) -> Document:
+def _body(body: EmailMessage | None, name: str, metadata: Mapping[str, Any], left_out: Mapping[str, int]) -> Document:
+    writer = Writer("mail")
+    writer.left_out.update(left_out)
     if body is None:
-        return Document("", name, (), metadata, markup="mail")
+        return writer.document(name, metadata)
     content = _content(body, name)
     metadata = {**content.about, **metadata}
     if body.get_content_type() == "text/html":
-        document = formats.read(Document(content.text, name, metadata=metadata), "html")
-        return Document(document.text, name, document.blocks, {**document.metadata, **metadata}, markup="mail")
+        page = formats.read(Document(content.text, name, metadata=metadata), "html")
+        writer.add_document(page)
+        return writer.document(name, {key: own for key, own in page.metadata.items() if key != "left_out"})
     text = content.text.replace("\r\n", "\n")
     if signature := _SIGNATURE.search(text):
         metadata = {"signature": signature[1].strip(), **metadata}
         text = text[: signature.start()]
-    writer = Writer("mail")
     for paragraph in _paragraphs(text):
         writer.add("quote" if _QUOTED.match(paragraph) else "paragraph", paragraph)
     return writer.document(name, metadata)
@@ -184,20 +166,18 @@ def _content(part: EmailMessage, name: str) -> Decoded:
     with suppress(LookupError, UnicodeDecodeError):
         if not contradicts(data, declared):
             return Decoded(data.decode(declared), UTF_8)
+    return decode_leniently(data, name)
+
+
+def decode_leniently(data: bytes, name: str) -> Decoded:
+    """Return a text in the encoding that is found, or else in Latin-1, in which nothing is lost."""
     try:
         return decode(data, name)
-    except ConfigurationError:  # nothing is lost
+    except ConfigurationError:
         return Decoded(data.decode("latin-1"), "latin-1")
 
 
 def _paragraphs(text: str) -> Iterator[str]:
     """Yield the paragraphs of a message, which also end where a quotation begins or ends."""
     for part in re.split(r"\n[ \t]*\n", text):
-        lines, is_quoted = list[str](), False
-        for line in part.split("\n"):
-            if lines and bool(_QUOTED.match(line)) != is_quoted:
-                yield "\n".join(lines)
-                lines = []
-            is_quoted = bool(_QUOTED.match(line))
-            lines.append(line)
-        yield "\n".join(lines)
+        yield from ("\n".join(lines) for _, lines in groupby(part.split("\n"), lambda line: bool(_QUOTED.match(line))))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import codecs
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email import policy
 from email.headerregistry import HeaderRegistry, UniqueUnstructuredHeader
@@ -13,9 +14,8 @@ from email.utils import format_datetime
 from io import BytesIO
 from typing import Any
 
-from advchunk.errors import ConfigurationError, Unreadable, first_line, import_extra, require
-from advchunk.readers.encodings import decode
-from advchunk.readers.mail.messages import MAX_DEPTH, read_message
+from advchunk.errors import Unreadable, first_line, import_extra, require
+from advchunk.readers.mail.messages import MAX_DEPTH, decode_leniently, read_message
 from advchunk.readers.writing import squeeze
 from advchunk.records import Document
 
@@ -68,8 +68,7 @@ class _Storage:
 
     def __init__(self, file: Any, path: tuple[str, ...]) -> None:
         self._file, self._path = file, path
-        head = _HEADS[bool(path)]
-        data = self._stream(_PROPERTIES)[head:]
+        data = self._stream(_PROPERTIES)[_HEADS[bool(path)] :]
         entries = _ENTRY.iter_unpack(data[: len(data) // _ENTRY.size * _ENTRY.size])
         self._values = {tag: (kind, value) for kind, tag, _, value in entries}
 
@@ -89,21 +88,20 @@ class _Storage:
         if not text.strip() and not html and (rich := self._binary(_COMPRESSED)):
             message.add_attachment(rich, "application", "octet-stream", filename="text in compressed RTF")
         for attached in self._attachments() if depth <= MAX_DEPTH else ():
-            attached.attach_to(message, depth)
+            attached._attach(message, depth)
         return message
 
-    def attach_to(self, message: EmailMessage, depth: int) -> None:
+    def _attach(self, message: EmailMessage, depth: int) -> None:
         """Add the attachment to its message."""
-        name = squeeze(next(filter(None, map(self._string, _FILE_NAMES)), ""))
+        name = self._first(_FILE_NAMES) or None
         if self._file.exists([*self._path, inner := f"__substg1.0_{_DATA}000D"]):
-            message.add_attachment(_Storage(self._file, (*self._path, inner)).message(depth + 1), filename=name or None)
+            message.add_attachment(_Storage(self._file, (*self._path, inner)).message(depth + 1), filename=name)
         else:
             kind = "text" if self._string(_MEDIA_TYPE).startswith("text/") else "application"
-            message.add_attachment(self._binary(_DATA), kind, "octet-stream", filename=name or None)
+            message.add_attachment(self._binary(_DATA), kind, "octet-stream", filename=name)
 
     def _headers(self) -> Iterator[tuple[str, str]]:
-        address = next(filter(None, map(self._string, _ADDRESSES)), "")
-        name = self._string(_NAME)
+        name, address = self._string(_NAME), self._first(_ADDRESSES)
         yield "From", f"{name} <{address}>" if name not in {"", address} else address
         yield from ((header, self._string(tag)) for header, tag in _STRINGS.items())
         entries = (self._values.get(tag, (0, 0)) for tag in _TIMES)
@@ -112,12 +110,13 @@ class _Storage:
 
     def _attachments(self) -> Iterator[_Storage]:
         depth = len(self._path)
-        names = {entry[depth] for entry in self._file.listdir() if tuple(entry[:depth]) == self._path and entry[depth:]}
-        return (
-            _Storage(self._file, (*self._path, name))
-            for name in sorted(names)
-            if name.startswith("__attach_version1.0_")
-        )
+        paths = {tuple(entry[: depth + 1]) for entry in self._file.listdir()}
+        start = (*self._path, "__attach_version1.0_")
+        return (_Storage(self._file, path) for path in sorted(paths) if "/".join(path).startswith("/".join(start)))
+
+    def _first(self, tags: Iterable[str]) -> str:
+        """Return the first of several strings that is there, in one line."""
+        return squeeze(next(filter(None, map(self._string, tags)), ""))
 
     def _string(self, tag: str) -> str:
         """Return a string in UTF-16, or in the code page of the message; "" if there is none."""
@@ -126,14 +125,9 @@ class _Storage:
         data = self._stream(f"__substg1.0_{tag}001E").rstrip(b"\0")
         own, other = _CODE_PAGES if tag in {_TEXT, _HTML} else _CODE_PAGES[::-1]
         for encoding in filter(None, (self._encoding(own), self._encoding(other))):
-            try:
+            with suppress(UnicodeDecodeError):
                 return data.decode(encoding)
-            except UnicodeDecodeError:
-                continue
-        try:
-            return decode(data, "a string").text
-        except ConfigurationError:  # nothing is lost
-            return data.decode("latin-1")
+        return decode_leniently(data, "a string").text
 
     def _binary(self, tag: str) -> bytes:
         return self._stream(f"__substg1.0_{tag}0102")

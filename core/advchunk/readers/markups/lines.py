@@ -45,9 +45,7 @@ class LineRule(NamedTuple):
 
 
 class _Open(NamedTuple):
-    """A block whose last line is not read yet; its kind is None while it is only lines that belong to the block
-    below.
-    """
+    """A block whose last line is not read yet; its kind is None while its lines belong to the block below."""
 
     kind: BlockKind | None
     start: int
@@ -70,9 +68,7 @@ class Markup:
     environments: str = ""
 
     def blocks(self, text: str) -> tuple[Block, ...]:
-        """Return the blocks of a text, which consist of whole lines without the last line end; all but white space is
-        in one.
-        """
+        """Return the blocks, which are whole lines without the last line end; all but white space is in one."""
         return tuple(_Scan(self, flatten(text)).blocks())
 
     def read_metadata(self, text: str) -> dict[str, str]:

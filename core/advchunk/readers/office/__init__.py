@@ -10,7 +10,7 @@ REGISTRATIONS = (
         summary="Word, PowerPoint, Excel, OpenDocument, RTF, and EPUB",
         extra="office",
         suffixes=(
-            *(".docx", ".docm", ".pptx", ".pptm", ".ppsx", ".xlsx", ".xlsm"),
+            *(".docx", ".docm", ".pptx", ".pptm", ".ppsx", ".xlsx", ".xlsm", ".xlsb"),  # the last is refused
             *(".epub", ".odt", ".ods", ".odp", ".rtf"),
         ),
         takes="bytes",

@@ -8,9 +8,9 @@ from typing import Any
 
 from advchunk.readers.counting import format_count
 from advchunk.readers.inline import join_scripts
-from advchunk.readers.office.flow import Flow
+from advchunk.readers.office.flow import Flow, link
 from advchunk.readers.office.formulas import read_formula
-from advchunk.readers.office.package import Package, child_at, children, choice, every, number, short, value
+from advchunk.readers.office.package import Package, child_at, children, every, holders, number, short, value
 from advchunk.readers.writing import pipe_table, squeeze
 
 _LEFT_OUT = {
@@ -22,7 +22,7 @@ _FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|[ew]mf|bmp|tiff?|svg)", re.IGNOR
 _GENERATED = re.compile(r"\n\s*\n[^\n]{0,60}(?:AI\b|AI.generated|automatic|生成|自动|自動)[^\n]*\Z")
 _AUTOMATIC = re.compile("(arabic|alphaLc|alphaUc|romanLc|romanUc)(Period|ParenR|ParenBoth|Plain)")
 _FORMS = {"alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerRoman", "romanUc": "upperRoman"}
-_AROUND = {"Period": ("", "."), "ParenR": ("", ")"), "ParenBoth": ("(", ")"), "Plain": ("", "")}
+_WRITTEN = {"ParenR": "{})", "ParenBoth": "({})", "Plain": "{}"}  # others end with a period
 
 
 def read_drawing(
@@ -35,7 +35,8 @@ def read_drawing(
     drawing : an element of ``part``.
     own : functions for further elements, such as tables, by name.
     """
-    add = {"a:p": lambda element: flow.paragraph("paragraph", drawn_text(element)), **(own or {})}
+    add = {"a:p": lambda element: flow.paragraph("paragraph", _pieces(element, flow.targets)), **(own or {})}
+    add["a:r"] = lambda element: flow.paragraph("paragraph", _pieces([element], flow.targets))  # outside of paragraphs
     for element in visible(drawing, add):
         name = short(element.tag)
         if name in add:
@@ -51,12 +52,9 @@ def read_drawing(
 def visible(drawing: Any, stop: Collection[str]) -> Iterator[Any]:
     """Yield the elements of a drawing, of alternatives only one, without those in elements of the names ``stop``."""
     for element in children(drawing):
-        if (name := short(element.tag)) == "mc:AlternateContent":
-            yield from visible(choice(element), stop)
-        else:
-            yield element
-            if name not in stop:
-                yield from visible(element, stop)
+        yield element
+        if short(element.tag) not in stop:
+            yield from visible(element, stop)
 
 
 def description(element: Any) -> str:
@@ -107,26 +105,32 @@ def _points(element: Any) -> dict[int, str]:
 _RELATED = {"dgm:relIds": _add_diagram, "c:chart": _add_chart}  # elements that refer to parts of their own
 
 
+def drawn_paragraphs(body: Any) -> Iterator[Any]:
+    """Yield the paragraphs of a shape or a cell."""
+    return holders(body, "a:p", "a:r", "a:t")
+
+
 def drawn_text(paragraph: Any) -> str:
     """Return the text of a paragraph of DrawingML (``a:p``), with its formulas."""
-    return join_scripts(_pieces(paragraph))
+    return join_scripts(_pieces(paragraph, {}))
 
 
-def _pieces(parent: Any) -> Iterator[tuple[str, str]]:
+def _pieces(parent: Any, targets: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for element in children(parent):
         name = short(element.tag)
         if name in {"a:r", "a:fld"}:
             raised = number(element, "a:rPr", key="baseline")
-            text = "".join(t.text or "" for t in every(element, "a:t")).replace("\v", "\n")
-            yield text, "sup" if raised > 0 else "sub" if raised < 0 else ""
+            text = "".join(t.text or "" for t in every(element, "a:t", deep=True)).replace("\v", "\n")
+            target = targets.get(value(element, "a:rPr/a:hlinkClick", "r:id"), "")
+            yield from link([(text, "sup" if raised > 0 else "sub" if raised < 0 else "")], target)
+        elif name == "a:t":
+            yield element.text or "", ""
         elif name == "a:br":
             yield "\n", ""
         elif name in {"m:oMath", "m:oMathPara"}:
             yield f" {read_formula(element)} ", ""
-        elif name == "mc:AlternateContent":
-            yield from _pieces(choice(element))
         elif name not in {"a:pPr", "a:endParaRPr"}:
-            yield from _pieces(element)
+            yield from _pieces(element, targets)
 
 
 def add_paragraphs(flow: Flow, body: Any, plain: Collection[int] | None) -> None:
@@ -137,9 +141,9 @@ def add_paragraphs(flow: Flow, body: Any, plain: Collection[int] | None) -> None
     plain : levels whose paragraphs have no bullets unless they say so; None if no paragraph has.
     """
     counts = Counter[int]()
-    for paragraph in every(body, "a:p"):
-        text, properties = drawn_text(paragraph), child_at(paragraph, "a:pPr")
-        if not text.strip():
+    for paragraph in drawn_paragraphs(body):
+        pieces, properties = [*_pieces(paragraph, flow.targets)], child_at(paragraph, "a:pPr")
+        if not any(text.strip() for text, _ in pieces):
             continue
         depth = min(max(number(properties, key="lvl"), 0), 8)
         label = "-" if plain is not None and depth not in plain else ""
@@ -151,8 +155,9 @@ def add_paragraphs(flow: Flow, body: Any, plain: Collection[int] | None) -> None
             start = number(automatic, key="startAt", default=1)
             counts[depth] += 1
             match = _AUTOMATIC.fullmatch(value(automatic, key="type"))
-            form, (before, after) = (match[1], _AROUND[match[2]]) if match else ("arabic", ("", "."))
-            label = f"{before}{format_count(start + counts[depth] - 1, _FORMS.get(form, 'decimal'))}{after}"
+            form, signs = match.groups() if match else ("", "")
+            count = format_count(start + counts[depth] - 1, _FORMS.get(form, "decimal"))
+            label = _WRITTEN.get(signs, "{}.").format(count)
         for deeper in [own for own in counts if own > depth or (own == depth and not label)]:
             del counts[deeper]
-        flow.paragraph("paragraph", text, label=label, depth=depth)
+        flow.paragraph("paragraph", pieces, label=label, depth=depth)

@@ -1,14 +1,37 @@
 """Write the paragraphs of word processors and slides as blocks."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import groupby
 
+from advchunk.readers.inline import join_scripts
 from advchunk.readers.table_layout import TableCell, add_table
 from advchunk.readers.writing import TextBlock, Writer, cell_texts, squeeze
 from advchunk.records import BlockKind
 
 _SIGN = re.compile(r"\[\^\d+\]")
+
+
+def link(pieces: list[tuple[str, str]], target: str) -> list[tuple[str, str]]:
+    """Return pieces of a line (`Flow.paragraph`) with the signs of a link, unless it leads within the file, or nowhere.
+
+    >>> link([("tea", "")], "https://tea.org"), link([("tea", "")], "#tea")
+    ([('[', 'link'), ('tea', ''), ('](https://tea.org)', 'link')], [('tea', '')])
+    """
+    target = target.strip()
+    if not target or target.startswith("#") or not any(text.strip() for text, _ in pieces):
+        return pieces
+    return [("[", "link"), *pieces, (f"](<{target}>)" if re.search(r"[\s()]", target) else f"]({target})", "link")]
+
+
+def field_target(instruction: str) -> str:
+    """Return the address to which a field leads, "" if it is no link.
+
+    >>> field_target(' HYPERLINK "https://tea.org" '), field_target("PAGE")
+    ('https://tea.org', '')
+    """
+    match = re.match(r'\s*HYPERLINK\s+"([^"]+)"', instruction)
+    return match[1] if match else ""
 
 
 class Flow(Writer):
@@ -17,32 +40,47 @@ class Flow(Writer):
     Parameters
     ----------
     hidden : whether what the file hides is read, too.
+    links : whether links are written with their targets.
 
     Attributes
     ----------
     fields : metadata of the document; a heading that repeats its title is not repeated in the context of chunks.
     shapes : functions that write the shapes of the open paragraph (`write_shapes`).
+    targets : addresses to which the part leads that is read, by id.
     """
 
-    def __init__(self, *, hidden: bool = False) -> None:
+    def __init__(self, *, hidden: bool = False, links: bool = False) -> None:
         super().__init__("office")
-        self.hidden, self.fields, self.shapes = hidden, dict[str, str](), list[Callable[[], None]]()
+        self.hidden, self.links, self.targets = hidden, links, dict[str, str]()
+        self.fields, self.shapes = dict[str, str](), list[Callable[[], None]]()
         self._notes = list[str]()
-        self._lines, self._lines_kind = list[str](), ""  # of the open code or contents
+        self._lines, self._lines_kind = list[str](), ""  # of the open code or table of contents
 
     def paragraph(
-        self, kind: BlockKind, text: str, *, label: str = "", depth: int = 0, level: int = 0, is_contents: bool = False
+        self,
+        kind: BlockKind,
+        line: str | Iterable[tuple[str, str]],
+        *,
+        label: str = "",
+        depth: int = 0,
+        level: int = 0,
+        is_contents: bool = False,
     ) -> None:
         r"""Write a paragraph, in which "\n" ends a line and "\f" a page.
 
         Parameters
         ----------
+        line : its text, or pieces of it (`join_scripts`), of which formulas have "formula", and signs of links "link";
+            those are not written in headings, code, and tables of contents.
         label : the number or the marker that is shown before it.
         depth : nesting of an item, from 0.
         level : of a heading, from 1; 0 for others.
         """
-        lines_kind = "contents" if is_contents else kind if kind == "code" else ""
-        if lines_kind:
+        is_plain = bool(level) or kind == "code" or is_contents
+        pieces = [(line, "")] if isinstance(line, str) else self.shown(line, is_plain=is_plain)
+        text = join_scripts(pieces)
+        if is_contents or kind == "code":
+            lines_kind = "contents" if is_contents else "code"
             if self._lines_kind != lines_kind:
                 self.finish()
             self._lines_kind = lines_kind
@@ -52,27 +90,28 @@ class Flow(Writer):
         if level and text.strip():
             shown = squeeze(f"{label} {text}")
             plain = _SIGN.sub("", shown)
-            self.add(
-                "heading",
-                shown,
-                level,
-                title="" if plain == self.fields.get("title") else None if plain == shown else plain,
-            )
+            title = "" if plain == self.fields.get("title") else None if plain == shown else plain
+            self.add("heading", shown, level, title=title)
             return
+        kind = "formula" if {tag for text, tag in pieces if text.strip()} == {"formula"} else kind
         self.begin(label, "item", depth + 1, keep=False)
         for page in text.split("\f"):
             for has_text, lines in groupby(map(squeeze, page.split("\n")), bool):
                 self.add_paragraph(kind, "\n".join(lines) if has_text else "")
         self.finish()
 
+    def shown(self, line: Iterable[tuple[str, str]], *, is_plain: bool = False) -> list[tuple[str, str]]:
+        """Return the pieces of a line, the signs of links only if they are written."""
+        return [piece for piece in line if piece[1] != "link" or (self.links and not is_plain)]
+
     def finish(self) -> None:
         """End the open paragraph, lines of code, or table of contents."""
         lines, kind, self._lines, self._lines_kind = self._lines, self._lines_kind, [], ""
         super().finish()
-        if kind == "code":
-            self.add("code", "\n".join(lines).strip("\n"))
-        elif kind:
+        if kind == "contents":
             self.add("quote", "\n".join(filter(None, map(squeeze, lines))), title="")
+        elif kind:
+            self.add("code", "\n".join(lines))
 
     def write_shapes(self) -> None:
         """Write the shapes of a paragraph after it."""
@@ -81,6 +120,14 @@ class Flow(Writer):
             self.finish()
             write()
             self.finish()
+
+    def collected(self, read: Callable[..., object], *arguments: object) -> list[TextBlock]:
+        """Return the blocks that a function writes, such as those of a cell."""
+        outer, self.shapes = self.shapes, []
+        with self.collect() as blocks:
+            read(*arguments)
+        self.shapes = outer
+        return blocks
 
     def hides(self, kind: str, is_hidden: bool) -> bool:
         """Return True for what the file hides and is not read; it is counted."""

@@ -28,6 +28,8 @@ def read_formula(element: Any) -> str:
 
 def _mathml(element: Any) -> Element:
     """Return a formula as MathML, as far as `formula_text` needs it."""
+    if element is None:
+        return Element("mrow")
     name = short(element.tag).removeprefix("m:")
     if name in _WRITERS:
         return _WRITERS[name](element)
@@ -39,12 +41,7 @@ def _mathml(element: Any) -> Element:
 
 
 def _part(element: Any, name: str) -> Element:
-    part = child_at(element, f"m:{name}")
-    return Element("mrow") if part is None else _mathml(part)
-
-
-def _sign(element: Any, path: str, default: str) -> str:
-    return default if child_at(element, path) is None else value(element, path, "m:val")
+    return _mathml(child_at(element, f"m:{name}"))
 
 
 def _run(run: Any) -> Element:
@@ -61,14 +58,14 @@ def _root(root: Any) -> Element:
 
 def _fence(fence: Any) -> Element:
     made = _made("mfenced", *map(_mathml, every(fence, "m:e")))
-    made.attrib.update({key: _sign(fence, f"m:dPr/m:{own}", usual) for key, own, usual in _FENCE})
+    made.attrib.update({key: value(fence, f"m:dPr/m:{own}", "m:val", usual) for key, own, usual in _FENCE})
     return made
 
 
 def _sum(nary: Any) -> Element:
     parts = {own: made for own in ("sub", "sup") if len(made := _part(nary, own))}
     tag = "munderover" if len(parts) == 2 else f"m{next(iter(parts))}" if parts else "mrow"
-    whole = _made(tag, _made("mi", text=_sign(nary, "m:naryPr/m:chr", "∫")), *parts.values())
+    whole = _made(tag, _made("mi", text=value(nary, "m:naryPr/m:chr", "m:val", "∫")), *parts.values())
     return _made("mrow", whole, Element("mspace"), _part(nary, "e"))
 
 
@@ -82,7 +79,9 @@ _WRITERS: Mapping[str, Callable[[Any], Element]] = {
     "rad": _root,
     "d": _fence,
     "nary": _sum,
-    "acc": lambda own: _made("mover", _part(own, "e"), _made("mo", text=_sign(own, "m:accPr/m:chr", "\u0302"))),
+    "acc": lambda own: _made(
+        "mover", _part(own, "e"), _made("mo", text=value(own, "m:accPr/m:chr", "m:val", "\u0302"))
+    ),
     "bar": lambda own: _made("mover", _part(own, "e"), _made("mo", text="¯")),
     "m": _table,
     "eqArr": _table,

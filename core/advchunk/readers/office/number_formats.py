@@ -61,9 +61,8 @@ def _format_digits(number: float, digits: re.Match[str]) -> str:
     text = f"{exact:,f}" if "," in digits[0].partition(".")[0].rstrip(",") else f"{exact:f}"
     whole, _, decimals = text.partition(".")
     decimals = decimals[:least] + decimals[least:].rstrip("0")
-    pad = re.match("[#?,]*(0*)", digits[0])
-    whole = whole.zfill(len(pad[1])) if pad and len(pad[1]) > 1 else whole
-    return f"{whole}.{decimals}" if decimals else whole
+    zeros = re.sub("^[#?,]*(0*).*", r"\1", digits[0])
+    return whole.zfill(len(zeros) if len(zeros) > 1 else 0) + (f".{decimals}" if decimals else "")
 
 
 def _format_date(number: float, code: str, from_1904: bool) -> str:
@@ -72,23 +71,18 @@ def _format_date(number: float, code: str, from_1904: bool) -> str:
         moment = datetime(1899, 12, 30) + timedelta(seconds=round(days * 86400))
     except OverflowError:
         return _plain(number)
-    if elapsed := re.search(r"\[(h+|m+|s+)\]", code):
-        seconds = round(number * 86400)
-        hours, rest = divmod(seconds, 3600)
-        return (
-            f"{hours}:{rest // 60:02}{f':{rest % 60:02}' if 's' in code else ''}"
-            if elapsed[1][0] == "h"
-            else str(seconds // {"m": 60, "s": 1}[elapsed[1][0]])
-        )
     has_time, has_year, has_day = bool(re.search("[hs]", code)), "y" in code, "d" in code
-    day = ""
+    if elapsed := re.search(r"\[([hms])+\]", code):
+        seconds = round(number * 86400)
+        if elapsed[1] != "h":
+            return str(seconds // {"m": 60, "s": 1}[elapsed[1]])
+        return f"{seconds // 3600}:{seconds % 3600 // 60:02}" + (f":{seconds % 60:02}" if "s" in code else "")
+    day = moment.strftime("%Y-%m-%d") if has_day or not has_time else ""
     if has_year and not has_day:
         day = moment.strftime("%Y-%m" if "m" in code and not has_time else "%Y")
-    elif has_day or not has_time:
-        day = moment.strftime("%Y-%m-%d")
     is_midnight = day and moment.hour == moment.minute == moment.second == 0
     time = moment.strftime("%H:%M:%S" if "s" in code else "%H:%M") if has_time and not is_midnight else ""
-    return " ".join(filter(None, (day, time)))
+    return f"{day} {time}".strip()
 
 
 def _plain(number: float) -> str:

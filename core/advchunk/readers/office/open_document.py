@@ -2,60 +2,48 @@
 
 from __future__ import annotations
 
+import json
 import re
-from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
+from importlib.resources import files
 from typing import Any
 
 from advchunk.errors import import_extra
 from advchunk.readers.counting import bullet, format_count
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.mathml import formula_text
-from advchunk.readers.office.flow import Flow, TableRows
-from advchunk.readers.office.package import Package, child_at, children, every, full, number, short, value, wrapped
+from advchunk.readers.office.flow import Flow, TableRows, link
+from advchunk.readers.office.package import Package, child_at, children, every, fields, holders, number, short, value
 from advchunk.readers.office.sheets import SheetCells, add_sheet
 from advchunk.readers.office.word_styles import Style, kind_of_style
 from advchunk.readers.table_layout import TableCell
-from advchunk.readers.writing import TextBlock, squeeze
+from advchunk.readers.writing import squeeze
 from advchunk.readers.xml import parse_xml
 from advchunk.records import Place
 
-_FORMS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
-_INDEXES = frozenset({"text:table-of-content", "text:illustration-index", "text:table-index", "text:object-index"})
-_SKIPPED = frozenset(
-    {"text:sequence-decls", "text:variable-decls", "office:forms", "text:index-title", "presentation:notes"}
-)
-_SHAPES = frozenset(
-    f"draw:{kind}"
-    for kind in ["frame", "custom-shape", "rect", "ellipse", "circle", "polygon", "path", "caption", "g", "a"]
-)
-_HIDDEN = frozenset({"collapse", "filter"})
-_COUNTED = {"office:annotation": "comments", "text:deletion": "deletions", "text:hidden-text": "hidden texts"}
-_FOOTERS = {"footer": "footers", "date-time": "footers", "page-number": "footers", "header": "headers"}
-_NAMES = {"quotations": "quote", "illustration": "caption", "table": "caption", "figure": "caption"}  # of styles
-_ROW_GROUPS = frozenset({"table:table-header-rows", "table:table-rows", "table:table-row-group"})
+_NAMES: Mapping[str, Any] = json.loads(files(__package__).joinpath("open_document.json").read_text("utf-8"))
+_COUNTED, _FOOTERS, _SHAPES = _NAMES["counted"], _NAMES["footers"], frozenset(_NAMES["shapes"])
+_PARAGRAPHS = frozenset({"text:h", "text:p"})
+_HIDDEN, _SPACE = frozenset({"collapse", "filter"}), re.compile(r"[ \t\r\n]+")
 _MAX_ROWS, _MAX_COLUMNS = 2**20, 2**14
-_SPACE = re.compile(r"[ \t\r\n]+")
 _MAX_REPEATED = 100  # columns and rows; spreadsheets repeat empty ones up to their size
 
 
-def read_open_document(data: bytes, flow: Flow) -> None:
-    """Read a text, sheets, or slides of OpenDocument."""
-    package = Package(data, "content.xml")
+def read_open_document(package: Package, flow: Flow) -> bool:
+    """Read a text, sheets, or slides of OpenDocument, and return True if there is a body."""
     about, content, styles = map(package.xml, ("meta.xml", "content.xml", "styles.xml"))
-    for name, tag in ("title", "dc:title"), ("authors", "dc:creator"):
-        if text := next((squeeze(own.text or "") for own in every(about, tag, deep=True)), ""):
-            flow.fields[name] = text
+    flow.fields = fields(() if about is None else about.iter(), ("title", "authors"))
     reader = _Reader(package, flow, [styles, content])
-    for part in children(child_at(content, "office:body")):
-        readers = {"office:spreadsheet": reader.sheets, "office:presentation": reader.slides}
+    readers = {"office:spreadsheet": reader.sheets, "office:presentation": reader.slides}
+    body = child_at(content, "office:body")
+    for part in children(body):
         readers.get(short(part.tag), reader.blocks)(part)
     flow.write_notes()
     for kind in "header", "footer":
         texts = (squeeze("".join(own.itertext())) for own in every(styles, f"style:{kind}", deep=True))
         flow.left_out[f"{kind}s"] += sum(map(bool, texts))
-    flow.left_out["damaged parts"] = len(package.damaged) or child_at(content, "office:body") is None
+    return body is not None
 
 
 class _Reader:
@@ -77,13 +65,13 @@ class _Reader:
             element = self._elements.get(name)
             base = self._style(value(element, key="style:parent-style-name"))
             shown = (value(element, key="style:display-name") or name).replace("_20_", " ").lower()
-            kind, level, _ = kind_of_style(_NAMES.get(shown, shown))
+            kind, level, _ = kind_of_style(_NAMES["styles"].get(shown, shown))
             text = child_at(element, "style:text-properties")
             position = value(text, key="style:text-position").split(" ")[0].lstrip("0%")
             script = "sub" if position.startswith(("-", "sub")) else "sup" if position else base.script
             display = value(text, key="text:display")
-            hidden = base.hidden if not display else display == "none"
-            self._styles[name] = Style(kind or base.kind, (shown == "title" and level) or base.level, script, hidden)
+            level = (shown == "title" and level) or base.level
+            self._styles[name] = Style(kind or base.kind, level, script, display == "none" if display else base.hidden)
         return self._styles[name]
 
     # Blocks.
@@ -92,7 +80,11 @@ class _Reader:
         """Write the headings, paragraphs, lists, and tables in an element."""
         for element in parent:
             name = short(element.tag)
-            if name in {"text:h", "text:p"}:
+            if name in _COUNTED:
+                self.flow.left_out[_COUNTED[name]] += 1
+            elif name in _NAMES["skipped"] or self.flow.hides("texts", value(element, key="text:display") == "none"):
+                continue
+            elif name in _PARAGRAPHS or (element.text or "").strip():
                 self._paragraph(element, is_contents=is_contents)
             elif name == "text:list":
                 self._list(element, "", 1)
@@ -101,17 +93,8 @@ class _Reader:
             elif name in _SHAPES:
                 self._shape(element)
                 self.flow.write_shapes()
-            elif name in _COUNTED:
-                self.flow.left_out[_COUNTED[name]] += 1
-            elif name not in _SKIPPED and not self.flow.hides("texts", value(element, key="text:display") == "none"):
-                self.blocks(element, is_contents=is_contents or name in _INDEXES)
-
-    def _collect(self, parent: Any) -> list[TextBlock]:
-        outer, self.flow.shapes = self.flow.shapes, []
-        with self.flow.collect() as blocks:
-            self.blocks(parent)
-        self.flow.shapes = outer
-        return blocks
+            else:
+                self.blocks(element, is_contents=is_contents or name in _NAMES["indexes"])
 
     def _paragraph(self, element: Any, label: str = "", depth: int = 0, *, is_contents: bool = False) -> None:
         style = self._style(value(element, key="text:style-name"))
@@ -119,11 +102,8 @@ class _Reader:
         if short(element.tag) == "text:h":
             level = number(element, key="text:outline-level", default=1)
             label = label or self._label("", "", level, element)
-        is_formula = {kind for text, kind in pieces if text.strip()} == {"formula"}
-        text = join_scripts(pieces)
-        if text.strip() or not self.flow.shapes:
-            kind = "formula" if is_formula else style.kind
-            self.flow.paragraph(kind, text, label=label, depth=depth, level=level, is_contents=is_contents)
+        if any(text.strip() for text, _ in pieces) or not self.flow.shapes:
+            self.flow.paragraph(style.kind, pieces, label=label, depth=depth, level=level, is_contents=is_contents)
         self.flow.write_shapes()
 
     # Lists.
@@ -137,14 +117,15 @@ class _Reader:
             if own := value(element, key="xml:id"):
                 self._counts[own] = self._counts.setdefault(key, {})
         for item in element:
-            label = ""
-            if short(item.tag) == "text:list-item" and any(short(own.tag) in {"text:p", "text:h"} for own in item):
-                label = self._label(style, key, level, item)
+            if short(item.tag) in _PARAGRAPHS or (item.text or "").strip():
+                self.blocks([item])
+                continue
+            is_counted = short(item.tag) == "text:list-item" and any(short(own.tag) in _PARAGRAPHS for own in item)
+            label = self._label(style, key, level, item) if is_counted else ""
             for own in item:
-                name = short(own.tag)
-                if name == "text:list":
+                if (name := short(own.tag)) == "text:list":
                     self._list(own, style, level + 1, key)
-                elif name in {"text:p", "text:h"}:
+                elif name in _PARAGRAPHS:
                     self._paragraph(own, label, level - 1)
                     label = ""
                 else:
@@ -167,7 +148,9 @@ class _Reader:
             return ""
         shown = range(depth - number(level, key="text:display-levels", default=1) + 1, depth + 1)
         forms = ((at, value(levels.get(at), key="style:num-format")) for at in shown if at > 0)
-        texts = [format_count(counts.get(at, 1), _FORMS.get(form, "decimal")) for at, form in forms if form]
+        texts = [
+            format_count(counts.get(at, 1), _NAMES["number_forms"].get(form, "decimal")) for at, form in forms if form
+        ]
         before, after = (value(level, key=f"style:num-{side}fix") for side in ("pre", "suf"))
         return squeeze(f"{before}{'.'.join(texts)}{after}")
 
@@ -189,9 +172,10 @@ class _Reader:
         elif name in {"text:tab", "text:line-break"}:
             yield "\t" if name == "text:tab" else "\n", ""
         elif name == "text:note":
-            yield self.flow.note(self._collect(children(child_at(child, "text:note-body")))), ""
+            body = [own for own in child if short(own.tag) != "text:note-citation"]
+            yield self.flow.note(self.flow.collected(self.blocks, body)), ""
         elif name == "text:ruby-text":
-            yield from (("(", ""), *self._inline(child, style), (")", ""))
+            yield from ((" (", ""), *self._inline(child, style), (")", ""))
         elif name in _COUNTED:
             self.flow.left_out[_COUNTED[name]] += 1
         elif name in _SHAPES:
@@ -199,6 +183,8 @@ class _Reader:
                 yield f" {formula} ", "formula"
             else:
                 self._shape(child)
+        elif name == "text:a":
+            yield from link([*self._inline(child, style)], value(child, key="xlink:href"))
         elif name != "office:annotation-end":
             own = self._style(value(child, key="text:style-name")) if name == "text:span" else style
             hidden = own.hidden or style.hidden
@@ -235,10 +221,10 @@ class _Reader:
 
     def _table(self, source: Any) -> None:
         table = TableRows()
-        for row in wrapped(source, "table:table-row", _ROW_GROUPS):
+        for row in holders(source, "table:table-row", "table:table-cell"):
             table.begin_row(is_head=short(row.getparent().tag) == "table:table-header-rows")
-            for cell in every(row, "table:table-cell"):
-                blocks = self._collect(cell)
+            for cell in holders(row, "table:table-cell", "text:p", skip=["table:covered-table-cell"]):
+                blocks = self.flow.collected(self.blocks, cell)
                 for _ in range(_repeated(cell, "columns", _MAX_REPEATED if blocks else 1)):
                     table.add(TableCell(blocks, *_spans(cell)))
         table.write(self.flow)
@@ -255,42 +241,41 @@ class _Reader:
                     self.blocks(shapes)
 
     def _sheet(self, table: Any) -> SheetCells:
-        sheet, visible, i = SheetCells({}, {}), list[bool](), 0
+        sheet, hidden_rows, hidden_columns, i, j = SheetCells({}, {}), set[int](), set[int](), 0, 0
         for column in every(table, "table:table-column", deep=True):
-            is_hidden = value(column, key="table:visibility") in _HIDDEN
-            visible += [not self.flow.hides("columns", is_hidden)] * _repeated(column, "columns", _MAX_COLUMNS)
-        for row in wrapped(table, "table:table-row", _ROW_GROUPS):
-            cells = self._cells(row, visible)
-            times = _repeated(row, "rows", _MAX_ROWS)
-            if value(row, key="table:visibility") in _HIDDEN and self.flow.hides("rows", bool(cells)):
-                continue
-            for k in range(min(times, _MAX_REPEATED if cells else 0)):
-                sheet.rows[i + k] = {j: text for j, (text, _) in cells.items()}
-            sheet.spans.update({(i, j): span for j, (_, span) in cells.items()})
+            times = _repeated(column, "columns", _MAX_COLUMNS)
+            if value(column, key="table:visibility") in _HIDDEN:
+                hidden_columns |= {*range(j, j + times)}
+            j += times
+        for row in holders(table, "table:table-row", "table:table-cell"):
+            cells, times = self._cells(row), _repeated(row, "rows", _MAX_ROWS)
+            for k in range(i, i + min(times, _MAX_REPEATED if cells else 0)):
+                sheet.rows[k] = {column: text for column, (text, _) in cells.items()}
+                if value(row, key="table:visibility") in _HIDDEN:
+                    hidden_rows.add(k)
+            sheet.spans.update({(i, column): span for column, (_, span) in cells.items() if span != (1, 1)})
             i += times
-        return sheet
+        return sheet.shown(self.flow, hidden_rows, hidden_columns)
 
-    def _cells(self, row: Any, visible: list[bool]) -> dict[int, tuple[str, tuple[int, int]]]:
-        """Return the text and the spans of the cells of a row that are not empty, by their visible columns."""
+    def _cells(self, row: Any) -> dict[int, tuple[str, tuple[int, int]]]:
+        """Return the text and the spans of the cells of a row that are not empty, by their columns."""
         cells, place = dict[int, tuple[str, tuple[int, int]]](), 0
-        hidden = [place for place, is_shown in enumerate(visible) if not is_shown]
         for cell in row:
             if short(cell.tag) in {"table:table-cell", "table:covered-table-cell"}:
                 times = _repeated(cell, "columns", _MAX_COLUMNS)
-                text = self._cell_text(cell)
-                for own in range(place, place + min(times, _MAX_REPEATED if text else 0)):
-                    if own >= len(visible) or visible[own]:
-                        cells[own - bisect_left(hidden, own)] = text, _spans(cell)
+                if text := self._cell_text(cell):
+                    columns = range(place, place + min(times, _MAX_REPEATED))
+                    cells |= dict.fromkeys(columns, (text, _spans(cell)))
                 place += times
         return cells
 
     def _cell_text(self, cell: Any) -> str:
-        self.flow.left_out["comments"] += sum(1 for _ in every(cell, "office:annotation"))
+        self.flow.left_out["comments"] += len([*every(cell, "office:annotation")])
         lines = (join_scripts(self._inline(line, Style())) for line in every(cell, "text:p"))
         if text := "\n".join(lines):
             return text
         formula = value(cell, key="table:formula").partition(":=")[2]
-        if formula and not {full("office:value"), full("office:string-value")} & {*cell.keys()}:
+        if formula and not any(value(cell, key=f"office:{kind}value") for kind in ("", "string-")):
             self.flow.left_out["values of formulas"] += 1
             return f"={formula.replace('[.', '').replace(']', '')}"
         return value(cell, key="office:value")
@@ -314,7 +299,8 @@ class _Reader:
                 else:
                     self.blocks([shape])
             notes = children(child_at(slide, "presentation:notes"))
-            self.flow.add_talk(self._collect(own for own in notes if value(own, key="presentation:class") == "notes"))
+            texts = (own for own in notes if value(own, key="presentation:class") == "notes")
+            self.flow.add_talk(self.flow.collected(self.blocks, texts))
 
 
 def _repeated(element: Any, kind: str, most: int) -> int:

@@ -2,66 +2,69 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
+from importlib.resources import files
 from io import BytesIO
 from typing import Any
 from urllib.parse import unquote
 from zipfile import ZipFile
 
-from advchunk.errors import import_extra
+from advchunk.errors import import_extra, require
+from advchunk.readers.sources import MAX_MEMBER
 from advchunk.readers.writing import squeeze
+from advchunk.readers.xml import MAX_XML_LENGTH
 
-_OPEN_XML, _OPEN_DOCUMENT = "http://schemas.openxmlformats.org/", "urn:oasis:names:tc:opendocument:xmlns:"
-_SPACES = {
-    "w": f"{_OPEN_XML}wordprocessingml/2006/main",
-    "p": f"{_OPEN_XML}presentationml/2006/main",
-    "x": f"{_OPEN_XML}spreadsheetml/2006/main",
-    "m": f"{_OPEN_XML}officeDocument/2006/math",
-    "r": f"{_OPEN_XML}officeDocument/2006/relationships",
-    "mc": f"{_OPEN_XML}markup-compatibility/2006",
-    "a": f"{_OPEN_XML}drawingml/2006/main",
-    "xdr": f"{_OPEN_XML}drawingml/2006/spreadsheetDrawing",
-    "pic": f"{_OPEN_XML}drawingml/2006/picture",
-    "c": f"{_OPEN_XML}drawingml/2006/chart",
-    "dgm": f"{_OPEN_XML}drawingml/2006/diagram",
-    "v": "urn:schemas-microsoft-com:vml",
-    "o": "urn:schemas-microsoft-com:office:office",
-    "opf": "http://www.idpf.org/2007/opf",
-    "dc": "http://purl.org/dc/elements/1.1/",
-    "math": "http://www.w3.org/1998/Math/MathML",
-    "xlink": "http://www.w3.org/1999/xlink",
-    "xml": "http://www.w3.org/XML/1998/namespace",
-    "draw": f"{_OPEN_DOCUMENT}drawing:1.0",
-    "svg": f"{_OPEN_DOCUMENT}svg-compatible:1.0",
-    **{name: f"{_OPEN_DOCUMENT}{name}:1.0" for name in ("office", "presentation", "style", "table", "text")},
-}
+_SPACES: Mapping[str, str] = json.loads(files(__package__).joinpath("namespaces.json").read_text("utf-8"))
+_XML, _MAX_MEMBERS = (".xml", ".rels", ".opf", ".xhtml", ".html", ".htm", ".ncx"), 10_000
+_ENTITY = re.compile(rb"<!ENTITY", re.IGNORECASE)
 _PREFIXES = {space: prefix for prefix, space in _SPACES.items()}
-_STRICT, _STRICT_SIGN = (
-    re.compile(rb'(?<=")http://purl\.oclc\.org/ooxml/(\w+)/(\w+)(?=")'),
-    b"//purl.oclc.org/ooxml/",
-)  # the strict form of the standard
+_STRICT = re.compile(rb'(?<=")http://purl\.oclc\.org/ooxml/(\w+)/(\w+)(?=")')  # of the strict form of the standard
+_STRICT_SIGN = b"//purl.oclc.org/ooxml/"
 _PARSER = {"resolve_entities": False, "no_network": True, "recover": True, "remove_comments": True, "remove_pis": True}
 _OFF = frozenset({"0", "false", "off"})
+_FIELDS = {"title": "title", "creator": "authors", "language": "language", "description": "description"}  # Dublin Core
 _NO_TITLE = re.compile(
     r"(?i)\s*|untitled.*|powerpoint presentation|(?:word )?(?:document|presentation|book|workbook)\s?\d*"
 )
 
 
 class Package:
-    """The parts of a file, whose names are compared without case; ``damaged`` has those that are not well-formed."""
+    """The parts of an archive, whose names are compared without case.
 
-    def __init__(self, data: bytes, main: str) -> None:
-        self._archive, self.damaged = ZipFile(BytesIO(data)), set[str]()
-        self._names = {name.replace("\\", "/").strip("/").lower(): name for name in self._archive.namelist()}
-        declared = self.target("", "officeDocument")
-        self.main = declared if declared.lower() in self._names else main
+    The parts unpack to at most `readers.sources.MAX_MEMBER` bytes together, those of XML to `MAX_XML_LENGTH` each, and
+    define no entities.
+
+    Attributes
+    ----------
+    main : name of the part that refers to the others, if they have one.
+    damaged : names of the parts that are not well-formed.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._archive, self.main, self.damaged = ZipFile(BytesIO(data)), "", set[str]()
+        members = self._archive.infolist()
+        require(not any(member.flag_bits & 1 for member in members), "must not be encrypted", "an encrypted archive")
+        texts = [member for member in members if member.filename.endswith(_XML)]
+        total, largest = sum(own.file_size for own in members), max((own.file_size for own in texts), default=0)
+        # A part is never read beyond its declared size.
+        require(
+            total <= MAX_MEMBER and largest <= MAX_XML_LENGTH and len(members) <= _MAX_MEMBERS,
+            f"must unpack to at most {MAX_MEMBER:,} bytes in {_MAX_MEMBERS:,} parts, XML to {MAX_XML_LENGTH:,} each",
+            (total, len(members), largest),
+        )
+        for member in texts:  # no Office file needs entities
+            part = self._archive.read(member)
+            part = part.replace(b"\0", b"") if b"\0" in part[:4] else part  # in any encoding of Unicode
+            require(not _ENTITY.search(part), "must not define entities", member.filename)
+        self.names = {name.replace("\\", "/").strip("/").lower(): name for name in self._archive.namelist()}
 
     def xml(self, name: str) -> Any:
         """Return the root of a part, or None if it is missing or beyond repair."""
-        if (key := name.lower()) not in self._names:
+        if (key := name.lower()) not in self.names:
             return None
         etree, root = import_extra("lxml.etree", "office"), None
         parser = etree.XMLParser(**_PARSER)
@@ -69,13 +72,12 @@ class Package:
             root = etree.fromstring(self.read(key), parser)
         except Exception:  # noqa: BLE001  # of zipfile, zlib, or lxml
             self.damaged.add(key)
-        if root is None or _lost(parser.error_log):
-            self.damaged.add(key)
+        self._check(key, parser)
         return root
 
     def stream(self, name: str, *tags: str) -> Iterator[Any]:
         """Yield the elements of these names in a part, and forget each, to read large sheets in little memory."""
-        if (key := name.lower()) not in self._names:
+        if (key := name.lower()) not in self.names:
             self.damaged |= {key} if key else set()
             return
         etree = import_extra("lxml.etree", "office")
@@ -85,29 +87,37 @@ class Package:
             element.clear()
             while element.getprevious() is not None:
                 del element.getparent()[0]
-        if _lost(parser.error_log):
-            self.damaged.add(key)
+        self._check(key, parser)
+
+    def _check(self, name: str, parser: Any) -> None:
+        """Note that a part is damaged if the parser may have lost text; a prefix without a namespace loses none."""
+        if any(error.domain_name != "NAMESPACE" for error in parser.error_log):
+            self.damaged.add(name)
 
     def read(self, name: str) -> bytes | None:
         """Return the bytes of a part, with the usual names of namespaces, or None if it is missing."""
-        if (member := self._names.get(name.lower())) is None:
+        if (member := self.names.get(name.lower())) is None:
             return None
         data = self._archive.read(member)
         return _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/\2", data) if _STRICT_SIGN in data else data
 
-    def find(self, suffix: str) -> str:
-        """Return the name of the first part with a suffix, or ""."""
-        return next((name for name in self._names if name.endswith(suffix)), "")
-
     def relations(self, part: str) -> dict[str, tuple[str, str]]:
         """Return the kind and the target of each relationship of a part that does not lead outside the file."""
-        folder, name = posixpath.split(part)
-        relations = dict[str, tuple[str, str]]()
-        for relation in children(self.xml(posixpath.join(folder, "_rels", f"{name}.rels"))):
+        relations, folder = dict[str, tuple[str, str]](), posixpath.dirname(part)
+        for relation in self._relations(part):
             if relation.get("TargetMode") != "External":
                 target = posixpath.normpath(posixpath.join("/", folder, unquote(relation.get("Target", ""))))
                 relations[relation.get("Id", "")] = posixpath.basename(relation.get("Type", "")), target.strip("/")
         return relations
+
+    def targets(self, part: str) -> dict[str, str]:
+        """Return the addresses outside the file to which a part leads, by id."""
+        outside = (own for own in self._relations(part) if own.get("TargetMode") == "External")
+        return {own.get("Id", ""): own.get("Target", "") for own in outside}
+
+    def _relations(self, part: str) -> Iterator[Any]:
+        folder, name = posixpath.split(part)
+        return children(self.xml(posixpath.join(folder, "_rels", f"{name}.rels")))
 
     def target(self, part: str, kind: str) -> str:
         """Return the name of the first part of a kind to which a part refers, or ""."""
@@ -119,18 +129,20 @@ class Package:
 
     def properties(self) -> dict[str, str]:
         """Return the title and the authors that a file declares."""
-        root = self.xml(self.target("", "core-properties") or "docProps/core.xml")
-        own = {str(child.tag).rpartition("}")[2]: squeeze(child.text or "") for child in children(root)}
-        title, authors = own.get("title", ""), own.get("creator", "")
-        return {
-            **({} if _NO_TITLE.fullmatch(title) else {"title": title}),
-            **({"authors": "; ".join(map(squeeze, authors.split(";")))} if authors else {}),
-        }
+        own = fields(self.xml(self.target("", "core-properties") or "docProps/core.xml"), ("title", "authors"))
+        if _NO_TITLE.fullmatch(own.get("title", "")):
+            own.pop("title", None)
+        return {key: "; ".join(map(squeeze, text.split(";"))) for key, text in own.items()}
 
 
-def _lost(errors: Any) -> bool:
-    """Return True if errors of the parser may have lost text; a prefix without a namespace has not."""
-    return any(error.domain_name != "NAMESPACE" for error in errors)
+def fields(elements: Any, names: Collection[str]) -> dict[str, str]:
+    """Return the metadata of these names among elements of the Dublin Core: all authors, else the first value."""
+    values = dict[str, str]()
+    for element in children(elements):
+        name, text = _FIELDS.get(str(element.tag).rpartition("}")[2], ""), squeeze(element.text or "")
+        if text and name in names:
+            values[name] = f"{values[name]}; {text}" if name == "authors" and name in values else values.get(name, text)
+    return values
 
 
 @cache
@@ -149,9 +161,15 @@ def full(name: str) -> str:
     return f"{{{_SPACES[prefix]}}}{local}" if prefix else local
 
 
-def children(element: Any) -> Any:
-    """Return the children of an element; () of None."""
-    return () if element is None else element
+def children(element: Any) -> Iterator[Any]:
+    """Yield the children of an element, none of None; of alternatives the first with text, or else the first."""
+    for child in () if element is None else element:
+        if short(child.tag) == "mc:AlternateContent":
+            texts = full("w:t"), full("a:t")
+            with_text = (branch for branch in child if next(branch.iter(*texts), None) is not None)
+            yield from children(next(with_text, next(iter(child), None)))
+        else:
+            yield child
 
 
 def every(element: Any, name: str, *, deep: bool = False) -> Iterator[Any]:
@@ -160,13 +178,14 @@ def every(element: Any, name: str, *, deep: bool = False) -> Iterator[Any]:
         yield from element.iter(full(name)) if deep else element.iterchildren(full(name))
 
 
-def wrapped(element: Any, name: str, wrappers: Collection[str]) -> Iterator[Any]:
-    """Yield the children of a name, also those in elements of the names ``wrappers``."""
-    for child in element:
-        if (own := short(child.tag)) == name:
+def holders(element: Any, name: str, *contents: str, skip: Collection[str] = ()) -> Iterator[Any]:
+    """Yield the elements of a name, and others that hold some of the names ``contents``, whatever is around them."""
+    for child in children(element):
+        own = short(child.tag)
+        if own == name or (own not in skip and any(short(inner.tag) in contents for inner in child)):
             yield child
-        elif own in wrappers:
-            yield from wrapped(child, name, wrappers)
+        elif own not in skip:
+            yield from holders(child, name, *contents, skip=skip)
 
 
 def child_at(element: Any, path: str) -> Any:
@@ -189,16 +208,7 @@ def number(element: Any, path: str = "", default: int = 0, key: str = "w:val") -
     return int(text) if re.fullmatch(r"-?\d{1,9}", text) else default
 
 
-def is_on(element: Any, path: str) -> bool | None:
+def is_on(element: Any, path: str = "", key: str = "w:val", default: str = "1") -> bool | None:
     """Return True if a property is set, False if it is unset, and None if it is not there."""
-    return None if child_at(element, path) is None else (value(element, path) or "1") not in _OFF
-
-
-def choice(element: Any) -> Any:
-    """Return the branch of ``mc:AlternateContent`` that is read: the first with text, or else the first."""
-    with_text = (
-        branch
-        for branch in element
-        if any((next(every(branch, t, deep=True), None) is not None) for t in ("w:t", "a:t"))
-    )
-    return next(with_text, element[0] if len(element) else ())
+    element = child_at(element, path) if path else element
+    return None if element is None else (value(element, key=key) or default) not in _OFF

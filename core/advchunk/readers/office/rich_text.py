@@ -3,47 +3,29 @@
 from __future__ import annotations
 
 import codecs
+import json
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 from advchunk.readers.counting import bullet
 from advchunk.readers.inline import join_scripts
-from advchunk.readers.office.flow import Flow, TableRows
+from advchunk.readers.office.flow import Flow, TableRows, field_target, link
 from advchunk.readers.office.word_styles import kind_of_style
 from advchunk.readers.table_layout import TableCell
 from advchunk.readers.writing import TextBlock, squeeze
 
 _TOKEN = re.compile(
-    r"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? "
-    r"?|\\'(?P<hex>[\da-fA-F]{2})|\\(?P<sign>[^a-zA-Z])|(?P<brace>[{}])"
-    r"|[\r\n]+|(?P<text>[^\\{}\r\n]+)",
+    r"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<hex>[\da-fA-F]{2})|\\(?P<sign>[^a-zA-Z])"
+    r"|(?P<brace>[{}])|[\r\n]+|(?P<text>[^\\{}\r\n]+)",
     re.DOTALL,
 )
-_CHARSETS = {  # their code pages
-    128: 932, 129: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 177: 1255, 178: 1256, 186: 1257, 204: 1251, 222: 874,
-    238: 1250,
-}  # fmt: skip
-_SIGNS = {
-    "tab": "\t", "line": "\n", "softline": "\n", "page": "\f", "emdash": "—", "endash": "–", "lquote": "‘",  # noqa: RUF001
-    "rquote": "’", "ldblquote": "“", "rdblquote": "”", "bullet": "•", "emspace": " ", "enspace": " ", "qmspace": " ", "nestcell": "\t",  # noqa: E501
-}  # fmt: skip
-_ESCAPED = {"\\": "\\", "{": "{", "}": "}", "~": "\xa0", "_": "-", "\n": "\n", "\r": "\n"}
-_READ = frozenset({"shpinst", "shppict", "footnote", "ud", "shptxt"})  # starred groups that are read
-_PARTS = {  # groups with a text of their own
-    "listtext": "label", "pntext": "label", "footnote": "note", "shptxt": "box", "title": "title", "author": "authors",
-}  # fmt: skip
-_COUNTED = {
-    "pict": "pictures", "annotation": "comments", "objdata": "embedded objects", "moMath": "formulas",
-    **dict.fromkeys(("header", "headerl", "headerr", "headerf"), "headers"),
-    **dict.fromkeys(("footer", "footerl", "footerr", "footerf"), "footers"),
-}  # fmt: skip
-_SKIPPED = frozenset(
-    """fonttbl colortbl fldinst nonshppict info xe tc nonesttables shprslt upr bkmkstart bkmkend ftnsep ftnsepc aftnsep sp
-    themedata filetbl revtbl rxe txe""".split()  # noqa: E501, SIM905
-)
-_LAYOUT = frozenset({"par", "sect", "cell", "row", "trowd", "trhdr", "cellx", "clmgf", "clmrg", "clvmgf", "clvmrg"})
+# Words by what they do: the code pages of charsets, signs, groups with a text of their own, groups that are counted ...
+_WORDS: Mapping[str, Any] = json.loads(files(__package__).joinpath("rich_text.json").read_text("utf-8"))
+_SIGNS, _PARTS, _COUNTED = _WORDS["signs"], _WORDS["parts"], _WORDS["counted"]
+_SKIPPED, _LAYOUT = frozenset(_WORDS["skipped"]), frozenset(_WORDS["layout"])
 _BULLET = re.compile(r"[•·][ \t]+")
 
 
@@ -60,6 +42,7 @@ class _State(NamedTuple):
     level: int = 0
     depth: int = 0
     in_table: bool = False
+    target: str = ""  # of a link
 
 
 _PROPERTIES: Mapping[str, Callable[[int], dict[str, Any]]] = {  # of the state, by the number of the word
@@ -75,7 +58,6 @@ _PROPERTIES: Mapping[str, Callable[[int], dict[str, Any]]] = {  # of the state, 
     "ilvl": lambda depth: {"depth": min(max(depth, 0), 8)},
     "intbl": lambda on: {"in_table": bool(on)},
     "uc": lambda count: {"fallback": min(max(count, 0), 10)},
-    "stylesheet": lambda _: {"part": "styles"},
 }
 
 
@@ -90,6 +72,7 @@ class _Reader:
         self._state, self._stack = _State(), list[_State]()
         self._parts = {"text": list[tuple[str, str]]()}  # the pieces of the parts that are open
         self._bytes, self._ignored = bytearray(), 0  # those to decode; characters to pass over
+        self._target, self._link_start = "", 0  # of the link that is open, and the piece at which it begins
         self._counted = set[str]()  # kinds of text that the open paragraph leaves out
         self._fonts, self._font = dict[int, str](), 0  # encodings; -1 is that of the file
         self._styles = dict[int, tuple[str, int]]()  # their names, and the levels of their headings
@@ -102,34 +85,39 @@ class _Reader:
         place = 0
         while match := _TOKEN.match(text, place):
             place = match.end()
-            word = match["word"]
-            if word == "bin" and match["number"]:
+            if match["word"] == "bin" and match["number"]:
                 place += max(int(match["number"]), 0)
-            elif word or match["brace"] or match["sign"]:
-                self._decode()
-                if match["brace"] == "{":
-                    self._stack.append(self._state)
-                elif match["brace"]:
-                    self._close()
-                elif word:
-                    self._word(word, None if match["number"] is None else int(match["number"]))
-                elif match["sign"] == "*":
-                    following = _TOKEN.match(text, place)
-                    if following and following["word"] not in {None, *_READ}:  # a destination that is not known
-                        self._skip(following["word"])
-                        place = following.end()
-                else:
-                    self._write(_ESCAPED.get(match["sign"], ""))
             elif match["hex"] or match["text"]:
                 own = bytes.fromhex(match["hex"]) if match["hex"] else match["text"].encode("latin-1")
-                skipped = min(self._ignored, len(own))
-                self._ignored -= skipped
-                self._bytes += own[skipped:]
+                self._bytes += own[self._ignored :]
+                self._ignored = max(self._ignored - len(own), 0)
+            elif match["sign"] == "*":
+                self._decode()
+                following = _TOKEN.match(text, place)
+                if following and following["word"] not in {None, *_WORDS["starred"]}:  # a destination that is not known
+                    self._skip(following["word"])
+                    place = following.end()
+            elif match.lastgroup:
+                self._decode()
+                self._token(match)
         self._decode()
         self.flow.left_out["damaged parts"] += bool(self._stack)  # groups that are not closed
         self._end_paragraph()
         self._end_table()
         self.flow.write_notes()
+
+    def _token(self, match: re.Match[str]) -> None:
+        if match["brace"] == "{":
+            self._stack.append(self._state)
+        elif match["brace"]:
+            self._close()
+        elif match["sign"]:
+            self._write(_WORDS["escaped"].get(match["sign"], ""))
+        elif match["word"] == "u":
+            self._ignored = self._state.fallback
+            self._write(chr(int(match["number"] or 1) % 65536))
+        else:
+            self._word(match["word"], int(match["number"] or 1))
 
     def _skip(self, word: str) -> None:
         """Read no text of a group, and count it."""
@@ -138,17 +126,20 @@ class _Reader:
         self._state = self._state._replace(part="")
 
     def _close(self) -> None:
-        outer = self._stack.pop() if self._stack else self._state
-        inner, self._state = self._state, outer
-        if inner.part == "styles":
-            name = join_scripts(self._parts.pop("styles", []))
-            self._styles.setdefault(inner.style, (name.strip().rstrip(";"), inner.level))
-        if inner.part in {"", "text", "styles", outer.part}:
+        inner, self._state = self._state, self._stack.pop() if self._stack else self._state
+        if inner.part and inner.target != self._state.target and inner.part in self._parts:
+            start, pieces = self._link_start, self._parts[inner.part]
+            pieces[start:] = link(pieces[start:], inner.target)
+        if inner.part in {"", "text"} or (inner.part == self._state.part and inner.part != "styles"):
             return
-        text = join_scripts(self._parts.pop(inner.part, []))
-        if inner.part == "note":
+        text = join_scripts(self.flow.shown(self._parts.pop(inner.part, [])))
+        if inner.part == "instruction":
+            self._target = field_target(text)
+        elif inner.part == "styles":
+            self._styles.setdefault(inner.style, (text.strip().rstrip(";"), inner.level))
+        elif inner.part == "note":
             note = self.flow.note([TextBlock("paragraph", text)])
-            self._parts.setdefault(outer.part, []).append((note, ""))
+            self._parts.setdefault(self._state.part, []).append((note, ""))
         elif inner.part == "box":
             self.flow.shapes.append(partial(self.flow.paragraph, "paragraph", text.replace("\n", "\n\n")))
         elif inner.part == "label":
@@ -156,34 +147,34 @@ class _Reader:
         elif squeeze(text):
             self.flow.fields[inner.part] = squeeze(text)
 
-    def _word(self, word: str, number: int | None) -> None:
-        state, value = self._state, 1 if number is None else number
+    def _word(self, word: str, number: int) -> None:
+        state = self._state
         if word in _SIGNS:
             self._write(_SIGNS[word])
-        elif word == "u":
-            self._ignored = state.fallback
-            self._write(chr(value % 65536))
         elif word in _LAYOUT:
             if state.part == "text":
                 self._layout(word)
             elif word == "par":
                 self._write("\n")
         elif word in _PROPERTIES:
-            self._state = state._replace(**_PROPERTIES[word](value))
+            self._state = state._replace(**_PROPERTIES[word](number))
         elif word in {"ansicpg", "f", "fcharset"}:
-            self._set_encoding(word, value)
+            self._set_encoding(word, number)
+        elif word == "fldrslt":
+            self._state, self._target = state._replace(target=self._target), ""
+            self._link_start = len(self._parts.get(state.part, ()))
         elif word in _PARTS and (state.part or word in {"title", "author"}):
             self._state = state._replace(part=_PARTS[word], script="", is_hidden=False)
             self._parts[_PARTS[word]] = []
         elif word in _COUNTED or word in _SKIPPED:
             self._skip(word)
 
-    def _set_encoding(self, word: str, value: int) -> None:
-        name = f"cp{_CHARSETS.get(value, 0) if word == 'fcharset' else value}"
+    def _set_encoding(self, word: str, number: int) -> None:
         if word == "f":
-            self._font = value
-            self._state = self._state._replace(encoding=self._fonts.get(value, self._fonts.get(-1, "cp1252")))
+            self._font = number
+            self._state = self._state._replace(encoding=self._fonts.get(number, self._fonts.get(-1, "cp1252")))
             return
+        name = f"cp{_WORDS['code_pages'].get(str(number), 0) if word == 'fcharset' else number}"
         try:
             codecs.lookup(name)
         except LookupError:
@@ -200,14 +191,12 @@ class _Reader:
 
     def _write(self, text: str) -> None:
         state = self._state
-        if not state.part:
-            return
-        if state.is_deleted or (state.is_hidden and not self.flow.hidden):
+        if state.part and (state.is_deleted or (state.is_hidden and not self.flow.hidden)):
             name = "deletions" if state.is_deleted else "hidden texts"
             self.flow.left_out[name] += bool(text.strip()) and name not in self._counted
             self._counted.add(name)
-            return
-        self._parts.setdefault(state.part, []).append((text, state.script))
+        elif state.part:
+            self._parts.setdefault(state.part, []).append((text, state.script))
 
     # Paragraphs and tables.
 
@@ -235,24 +224,22 @@ class _Reader:
         pieces, self._parts["text"] = self._parts["text"], []
         label = join_scripts(self._parts.pop("label", [])).strip()
         was_left, self._counted = bool(self._counted), set()
-        text = join_scripts(pieces).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if not (in_cell or self._row_start is not None or self._state.in_table):
             self._end_table()
-        if not label and (typed := _BULLET.match(text)):
-            label, text = "•", text[typed.end() :]
         name, outline = self._styles.get(self._state.style, ("", 0))
         kind, level, is_contents = kind_of_style(name)
         level = self._state.level or outline or level
-        if label:
-            label = label if any(map(str.isalnum, label)) and label != "o" else bullet(label)
+        level = level if level < 10 else 0
+        text = join_scripts(self.flow.shown(pieces, is_plain=bool(level) or kind == "code" or is_contents))
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if not label and (typed := _BULLET.match(text)):
+            label, text = "•", text[typed.end() :]
+        if label and (label == "o" or not any(map(str.isalnum, label))):
+            label = bullet(label)
         if text.strip() or not was_left:
+            depth = self._state.depth
             self.flow.paragraph(
-                kind or "paragraph",
-                text,
-                label=label,
-                depth=self._state.depth,
-                level=level if level < 10 else 0,
-                is_contents=is_contents,
+                kind or "paragraph", text, label=label, depth=depth, level=level, is_contents=is_contents
             )
         self.flow.write_shapes()
 

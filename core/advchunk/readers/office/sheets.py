@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Collection, Iterator
+from functools import cache, reduce
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from advchunk.errors import require
 from advchunk.readers.office.drawings import add_paragraphs, read_drawing
 from advchunk.readers.office.flow import Flow
 from advchunk.readers.office.number_formats import BUILT_IN, format_number
-from advchunk.readers.office.package import Package, child_at, every, full, number, short, value
+from advchunk.readers.office.package import Package, child_at, every, full, is_on, number, short, value
 from advchunk.readers.table_layout import Cell, count_heads, spanned_table
 from advchunk.readers.writing import pipe_table, squeeze
 
@@ -21,8 +21,7 @@ _MAX_CELLS = 5_000_000
 """Cells of a file, also empty ones between others."""
 _BOOLEANS = {"0": "FALSE", "1": "TRUE"}
 _VALUE, _FORMULA = full("x:v"), full("x:f")
-_ON = frozenset({"1", "true"})
-_REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})")
+_REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7}):\$?([A-Z]{1,3})\$?(\d{1,7})")
 
 
 class SheetCells(NamedTuple):
@@ -31,9 +30,33 @@ class SheetCells(NamedTuple):
     rows: dict[int, dict[int, str]]
     spans: dict[tuple[int, int], tuple[int, int]]
 
+    def shown(self, flow: Flow, hidden_rows: Collection[int], hidden_columns: Collection[int]) -> SheetCells:
+        """Return the sheet without hidden rows and columns, unless they are read; those with text are counted."""
+        if flow.hidden or not (hidden_rows or hidden_columns):
+            return self
+        filled = {j for i, row in self.rows.items() if i not in hidden_rows for j in row}
+        flow.left_out["hidden rows"] += sum(bool(self.rows.get(i)) for i in hidden_rows)
+        flow.left_out["hidden columns"] += len(filled.intersection(hidden_columns))
+        hidden = sorted(hidden_rows), sorted(hidden_columns)
 
-def read_sheets(data: bytes, flow: Flow) -> None:
-    """Read the sheets that are not blank (`add_sheet`).
+        def moved(place: int, axis: int) -> int:
+            return place - bisect_left(hidden[axis], place)
+
+        rows = {
+            moved(i, 0): {moved(j, 1): text for j, text in row.items() if j not in hidden_columns}
+            for i, row in self.rows.items()
+            if i not in hidden_rows
+        }
+        spans = dict[tuple[int, int], tuple[int, int]]()
+        for (i, j), (down, across) in self.spans.items():
+            top, left = moved(i, 0), moved(j, 1)
+            if (height := moved(i + down, 0) - top) > 0 and (width := moved(j + across, 1) - left) > 0:
+                spans[top, left] = height, width
+        return SheetCells(rows, spans)
+
+
+def read_sheets(package: Package, flow: Flow) -> bool:
+    """Read the sheets that are not blank (`add_sheet`), and return True if there are any.
 
     Values are as they are displayed (`format_number`); a formula whose value is not stored is the formula.
 
@@ -41,17 +64,15 @@ def read_sheets(data: bytes, flow: Flow) -> None:
     ------
     ConfigurationError : there are more than 5,000,000 cells, such as between two that are far apart.
     """
-    package = Package(data, "xl/workbook.xml")
-    flow.fields = package.properties()
     book, relations = package.xml(package.main), package.relations(package.main)
-    reader = _Reader(package, flow, value(child_at(book, "x:workbookPr"), key="date1904") in _ON)
+    reader = _Reader(package, flow, bool(is_on(child_at(book, "x:workbookPr"), key="date1904", default="0")))
     sheets = [*every(child_at(book, "x:sheets"), "x:sheet")]
     for sheet in sheets:
         _, part = relations.get(value(sheet, key="r:id"), ("", ""))
-        if not flow.hides("sheets", (value(sheet, key="state") or "visible") != "visible"):
+        if not flow.hides("sheets", value(sheet, key="state", default="visible") != "visible"):
             add_sheet(flow, squeeze(value(sheet, key="name")), reader.read(part or "a sheet"))
             reader.read_drawings(part)
-    flow.left_out["damaged parts"] = len(package.damaged) or not sheets
+    return bool(sheets)
 
 
 def add_sheet(flow: Flow, name: str, sheet: SheetCells) -> None:
@@ -60,38 +81,38 @@ def add_sheet(flow: Flow, name: str, sheet: SheetCells) -> None:
     Empty columns at the left, and empty cells at the right, are left out.
     """
     flow.metadata = {"sheet": name}
-    numbers = sorted(i for i, row in sheet.rows.items() if any(text.strip() for text in row.values()))
-    if numbers:
+    filled = {i: columns for i, row in sorted(sheet.rows.items()) if (columns := [j for j in row if row[j].strip()])}
+    if filled:
         flow.add("heading", name, 1)
-    for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
-        _add_run(flow, sheet, [i for _, i in run])
+    for _, run in groupby(enumerate(filled), lambda pair: pair[1] - pair[0]):
+        _add_run(flow, sheet, {i: filled[i] for _, i in run})
 
 
-def _add_run(flow: Flow, sheet: SheetCells, numbers: list[int]) -> None:
-    filled = {i: [j for j, text in sheet.rows[i].items() if text.strip()] for i in numbers}
+def _add_run(flow: Flow, sheet: SheetCells, filled: dict[int, list[int]]) -> None:
+    """Add the rows of a run, by the columns that are filled."""
+    numbers = [*filled]
     while len(numbers) > 1 and len(filled[numbers[0]]) == 1 < len(filled[numbers[1]]):  # a title above a table
-        flow.paragraph("paragraph", sheet.rows[numbers[0]][filled[numbers[0]][0]])
-        numbers = numbers[1:]
+        title = numbers.pop(0)
+        flow.paragraph("paragraph", sheet.rows[title][filled[title][0]])
     left, right = min(min(filled[i]) for i in numbers), 1 + max(max(filled[i]) for i in numbers)
     area = len(numbers) * (right - left)
     require(area <= _MAX_CELLS, f"a sheet must have at most {_MAX_CELLS:,} cells", area)
+    lines = [[sheet.rows[i].get(j, "") for j in range(left, right)] for i in numbers]
     if area == 1:
-        flow.paragraph("paragraph", sheet.rows[numbers[0]][left])
-        return
-    if not sheet.spans:
-        flow.add("table", pipe_table([[sheet.rows[i].get(j, "") for j in range(left, right)] for i in numbers]))
-        return
-    last, covered, rows = numbers[-1], set[tuple[int, int]](), list[list[Cell]]()
-    for i in numbers:
-        rows.append([])
-        for j in range(left, right):
-            if (i, j) not in covered:
-                down, across = sheet.spans.get((i, j), (1, 1))
-                down, across = min(down, last - i + 1), min(across, right - j)
-                if down * across > 1:
-                    covered.update((i + k, j + m) for k in range(down) for m in range(across))
-                rows[-1].append(Cell(sheet.rows[i].get(j, ""), rows=down, columns=across))
-    flow.add("table", spanned_table([rows], count_heads(rows)))
+        flow.paragraph("paragraph", lines[0][0])
+    elif not sheet.spans:
+        flow.add("table", pipe_table(lines))
+    else:
+        last, covered, rows = numbers[-1], set[tuple[int, int]](), list[list[Cell]]()
+        for i, line in zip(numbers, lines, strict=True):
+            rows.append([])
+            for j, text in enumerate(line, left):
+                if (i, j) not in covered:
+                    down, across = sheet.spans.get((i, j), (1, 1))
+                    down, across = min(down, last - i + 1), min(across, right - j)
+                    covered.update((i + k, j + m) for k in range(down) for m in range(across) if k or m)
+                    rows[-1].append(Cell(text, rows=down, columns=across))
+        flow.add("table", spanned_table([rows], count_heads(rows)))
 
 
 class _Reader:
@@ -100,36 +121,28 @@ class _Reader:
         strings = package.stream(package.target(package.main, "sharedStrings"), "x:si")
         self._strings = [_rich_text(item) for item in strings]
         styles = package.related(package.main, "styles")
-        codes = {
-            number(own, key="numFmtId"): value(own, key="formatCode")
-            for own in every(child_at(styles, "x:numFmts"), "x:numFmt")
-        }
+        formats = every(child_at(styles, "x:numFmts"), "x:numFmt")
+        codes = {number(own, key="numFmtId"): value(own, key="formatCode") for own in formats}
         ids = (number(own, key="numFmtId") for own in every(child_at(styles, "x:cellXfs"), "x:xf"))
         self._codes = [codes.get(id) or BUILT_IN.get(id, "") for id in ids]
 
     def read(self, part: str) -> SheetCells:
         """Return the cells of a sheet, without those that are hidden."""
-        rows, merged = dict[int, dict[int, str]](), list[str]()
-        hidden_rows, hidden_columns, at = list[int](), set[int](), -1
+        sheet, hidden_rows, hidden_columns, at = SheetCells({}, {}), set[int](), set[int](), -1
         for element in self._package.stream(part, "x:row", "x:mergeCell", "x:col"):
-            name, is_hidden = short(element.tag), value(element, key="hidden") in _ON and not self._flow.hidden
+            name, is_hidden = short(element.tag), is_on(element, key="hidden", default="0")
             if name == "x:mergeCell":
-                merged.append(value(element, key="ref"))
+                sheet.spans.update(_span(value(element, key="ref")))
             elif name == "x:col":
                 first, last = (number(element, key=key, default=1) for key in ("min", "max"))
                 hidden_columns |= {*range(first - 1, min(last, 16384))} if is_hidden else set()
             else:
                 at = number(element, key="r", default=at + 2) - 1
-                if is_hidden:
-                    hidden_rows.append(at)
-                    self._flow.left_out["hidden rows"] += any(True for _ in self._cells(element))
-                else:
-                    rows[at] = dict(self._cells(element))
-                    self._room -= max(rows[at], default=-1) + 1
-                    require(self._room >= 0, f"a spreadsheet must have at most {_MAX_CELLS:,} cells", f"more in {part}")
-        lost = {j for row in rows.values() for j in row if j in hidden_columns}
-        self._flow.left_out["hidden columns"] += len(lost)
-        return _without(SheetCells(rows, dict(filter(None, map(_span, merged)))), hidden_rows, sorted(hidden_columns))
+                hidden_rows |= {at} if is_hidden else set()
+                sheet.rows[at] = dict(self._cells(element))
+                self._room -= max(sheet.rows[at], default=-1) + 1
+                require(self._room >= 0, f"a spreadsheet must have at most {_MAX_CELLS:,} cells", f"more in {part}")
+        return sheet.shown(self._flow, hidden_rows, hidden_columns)
 
     def _cells(self, row: Any) -> Iterator[tuple[int, str]]:
         column = -1
@@ -149,14 +162,12 @@ class _Reader:
             self._flow.left_out["values of formulas"] += kind != "str"
             return f"={formula}" if formula and kind != "str" else ""
         if kind == "s":
-            return self._strings[int(text)] if text.isdecimal() and int(text) < len(self._strings) else ""
+            return _at(self._strings, text)
         return self._number(cell, text) if kind == "n" else _BOOLEANS.get(text, text) if kind == "b" else text
 
     def _number(self, cell: Any, text: str) -> str:
-        style = cell.get("s", "0")
-        code = self._codes[int(style)] if style.isdecimal() and int(style) < len(self._codes) else ""
         try:
-            return format_number(float(text), code, from_1904=self._from_1904)
+            return format_number(float(text), _at(self._codes, cell.get("s", "0")), from_1904=self._from_1904)
         except (ValueError, OverflowError):
             return text
 
@@ -165,11 +176,15 @@ class _Reader:
         for kind, target in self._package.relations(part).values():
             if kind == "comments":
                 comments = every(self._package.xml(target), "x:comment", deep=True)
-                self._flow.left_out["comments"] += sum(1 for _ in comments)
+                self._flow.left_out["comments"] += len([*comments])
             elif kind == "drawing":
                 own = {"xdr:txBody": lambda body: add_paragraphs(self._flow, body, None)}
                 for write in read_drawing(self._package.xml(target), target, self._package, self._flow, own):
                     write()
+
+
+def _at(texts: list[str], index: str) -> str:
+    return texts[int(index)] if index.isdecimal() and int(index) < len(texts) else ""
 
 
 def _rich_text(item: Any) -> str:
@@ -185,35 +200,12 @@ def _column(letters: str) -> int:
     >>> _column("A"), _column("AB")
     (0, 27)
     """
-    count = 0
-    for letter in letters:
-        count = 26 * count + ord(letter.upper()) - 64
-    return count - 1
+    return reduce(lambda count, letter: 26 * count + ord(letter) - 64, letters.upper(), 0) - 1
 
 
-def _span(reference: str) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Return the first cell of a range such as "B1:C2", and the rows and columns that it spans."""
-    if len(ends := [_REFERENCE.fullmatch(end) for end in reference.split(":")]) != 2 or not (ends[0] and ends[1]):
-        return None
-    (top, left), (bottom, right) = ((int(end[2]) - 1, _column(end[1])) for end in ends if end)
-    return (top, left), (bottom - top + 1, right - left + 1)
-
-
-def _without(sheet: SheetCells, hidden_rows: list[int], hidden_columns: list[int]) -> SheetCells:
-    """Return a sheet without hidden rows and columns."""
-    if not (hidden_rows or hidden_columns):
-        return sheet
-
-    def moved(place: int, hidden: list[int]) -> int:
-        return place - bisect_left(hidden, place)
-
-    gone: Mapping[int, None] = dict.fromkeys(hidden_columns)
-    rows = {
-        moved(i, hidden_rows): {moved(j, hidden_columns): text for j, text in row.items() if j not in gone}
-        for i, row in sheet.rows.items()
-    }
-    spans = dict[tuple[int, int], tuple[int, int]]()
-    for (i, j), (down, across) in sheet.spans.items():
-        top, left = moved(i, hidden_rows), moved(j, hidden_columns)
-        spans[top, left] = (moved(i + down, hidden_rows) - top, moved(j + across, hidden_columns) - left)
-    return SheetCells(rows, {place: span for place, span in spans.items() if min(span) > 0})
+def _span(reference: str) -> dict[tuple[int, int], tuple[int, int]]:
+    """Return the first cell of a range such as "B1:C2", with the rows and columns that it spans."""
+    if not (match := _REFERENCE.fullmatch(reference)):
+        return {}
+    left, top, right, bottom = _column(match[1]), int(match[2]) - 1, _column(match[3]), int(match[4]) - 1
+    return {(top, left): (bottom - top + 1, right - left + 1)}

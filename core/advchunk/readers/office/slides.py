@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from advchunk.readers.office.drawings import add_paragraphs, description, drawn_text, read_drawing
+from advchunk.readers.office.drawings import add_paragraphs, description, drawn_paragraphs, drawn_text, read_drawing
 from advchunk.readers.office.flow import Flow, TableRows
-from advchunk.readers.office.package import Package, child_at, choice, every, number, short, value
+from advchunk.readers.office.package import Package, child_at, children, every, holders, is_on, number, short, value
 from advchunk.readers.table_layout import TableCell
-from advchunk.readers.writing import squeeze
+from advchunk.readers.writing import TextBlock, squeeze
 from advchunk.records import Place
 
-_OFF = frozenset({"0", "false"})
 _TITLES, _LISTS = frozenset({"title", "ctrTitle"}), frozenset({"body", "obj"})  # types of placeholders
 _FOOTERS = {"dt": "footers", "ftr": "footers", "sldNum": "footers", "hdr": "headers"}
 
 
-def read_slides(data: bytes, flow: Flow) -> None:
-    """Read slides, each a page with its notes."""
-    package = Package(data, "ppt/presentation.xml")
-    flow.fields = package.properties()
+def read_slides(package: Package, flow: Flow) -> bool:
+    """Read slides, each a page with its notes, and return True if there are any."""
     relations = package.relations(package.main)
     ids = every(child_at(package.xml(package.main), "p:sldIdLst"), "p:sldId")
-    parts = [target for id in ids if (target := relations.get(value(id, key="r:id"), ("", ""))[1])]
+    parts = [relations.get(value(id, key="r:id"), ("", "a slide"))[1] for id in ids]
     parts = parts or [target for kind, target in relations.values() if kind == "slide"]
     for page, part in enumerate(parts, 1):
         if (root := package.xml(part)) is None:
             package.damaged.add(part)
-            continue
-        if not flow.hides("slides", (value(root, key="show") or "1") in _OFF):
-            flow.places = (Place(page),)
+        elif not flow.hides("slides", not is_on(root, key="show")):
+            flow.places, flow.targets = (Place(page),), package.targets(part)
             _Slide(package, part, flow).read(root)
-    flow.left_out["damaged parts"] = len(package.damaged) or not parts
+    return bool(parts)
 
 
 class _Slide:
@@ -43,69 +39,61 @@ class _Slide:
 
     def read(self, root: Any) -> None:
         """Read the title, the other shapes, and the notes."""
-        shapes = [*_shapes(child_at(root, "p:cSld/p:spTree"))]
+        tree = child_at(root, "p:cSld/p:spTree")
+        shapes = [*_shapes(root if tree is None else tree)]
         for shape in sorted(shapes, key=lambda shape: _placeholder(shape)[0] not in _TITLES):
             self._shape(shape)
-        notes = self._package.related(self._part, "notesSlide")
-        bodies = [shape for shape in every(notes, "p:sp", deep=True) if _placeholder(shape)[0] == "body"]
-        with self._flow.collect() as blocks:
-            for shape in bodies:
-                add_paragraphs(self._flow, child_at(shape, "p:txBody"), None)
-        self._flow.add_talk(blocks)
+        notes = every(self._package.related(self._part, "notesSlide"), "p:sp", deep=True)
+        bodies = (child_at(shape, "p:txBody") for shape in notes if _placeholder(shape)[0] == "body")
+        self._flow.add_talk([own for body in bodies for own in self._texts(body)])
         comments = self._package.related(self._part, "comments")
-        self._flow.left_out["comments"] += 0 if comments is None else len(comments)
+        self._flow.left_out["comments"] += len([*children(comments)])
 
     def _shape(self, shape: Any) -> None:
         about = next((own for own in shape.iter() if short(own.tag) == "p:cNvPr"), None)
-        if self._flow.hides("shapes", (value(about, key="hidden") or "0") not in _OFF):
+        if self._flow.hides("shapes", bool(is_on(about, key="hidden", default="0"))):
             return
         kind, index = _placeholder(shape)
         body = child_at(shape, "p:txBody")
+        lines = [text for own in drawn_paragraphs(shape) if (text := squeeze(drawn_text(own)))]
         if kind in _FOOTERS:
-            self._flow.left_out[_FOOTERS[kind]] += bool(squeeze("".join(map(drawn_text, every(body, "a:p")))))
+            self._flow.left_out[_FOOTERS[kind]] += bool(lines)
         elif kind in _TITLES:
-            lines = (squeeze(drawn_text(own)) for own in every(body, "a:p"))
-            self._flow.paragraph("paragraph", " ".join(filter(None, lines)), level=1)
+            self._flow.paragraph("paragraph", " ".join(lines), level=1)
         elif body is not None:
             add_paragraphs(self._flow, body, self._plain_levels(index) if kind in _LISTS else None)
         else:
-            self._drawing(shape, about)
+            drawing = [*read_drawing([shape], self._part, self._package, self._flow, {"a:tbl": self._table})]
+            for write in drawing:
+                write()
+            if not drawing and about is not None:
+                self._flow.add("figure", description(about))
+
+    def _texts(self, body: Any) -> list[TextBlock]:
+        return self._flow.collected(add_paragraphs, self._flow, body, None)
 
     def _plain_levels(self, index: str) -> set[int]:
         """Return the levels whose paragraphs have no bullets, by the layout of the slide."""
         style = child_at(self._layout.get(index), "p:txBody/a:lstStyle")
         return {depth for depth in range(9) if child_at(style, f"a:lvl{depth + 1}pPr/a:buNone") is not None}
 
-    def _drawing(self, shape: Any, about: Any) -> None:
-        drawing, has_text = read_drawing([shape], self._part, self._package, self._flow, {"a:tbl": self._table}), False
-        for write in drawing:
-            write()
-            has_text = True
-        if not has_text and about is not None:
-            self._flow.add("figure", description(about))
-
     def _table(self, source: Any) -> None:
         table = TableRows()
-        for line in every(source, "a:tr"):
+        for line in holders(source, "a:tr", "a:tc"):
             table.begin_row()
-            for cell in every(line, "a:tc"):
-                if {value(cell, key="hMerge"), value(cell, key="vMerge")} & {"1", "true"}:
-                    continue
-                with self._flow.collect() as blocks:
-                    add_paragraphs(self._flow, child_at(cell, "a:txBody"), None)
+            for cell in holders(line, "a:tc", "a:txBody"):
                 down, across = (number(cell, key=f"{side}Span", default=1) for side in ("row", "grid"))
-                table.add(TableCell(blocks, down, across))
+                if not any(is_on(cell, key=f"{side}Merge", default="0") for side in "hv"):
+                    table.add(TableCell(self._texts(cell), down, across))
         table.write(self._flow)
 
 
-def _shapes(parent: Iterable[Any]) -> Iterator[Any]:
+def _shapes(parent: Any) -> Iterator[Any]:
     """Yield the shapes of a slide, also those in groups."""
-    for shape in () if parent is None else parent:
+    for shape in children(parent):
         name = short(shape.tag)
         if name == "p:grpSp":
             yield from _shapes(shape)
-        elif name == "mc:AlternateContent":
-            yield from _shapes(choice(shape))
         elif name not in {"p:nvGrpSpPr", "p:grpSpPr", "p:extLst"}:
             yield shape
 

@@ -13,11 +13,9 @@ from advchunk.records import BlockKind
 
 _CODE = ("source code", "html preformatted", "preformatted text", "code", "plain code", "macro text")
 _KINDS: Mapping[str, BlockKind] = {  # of paragraphs, by the names of styles, which Word stores in English
-    **dict.fromkeys(_CODE, "code"),
-    **dict.fromkeys(("quote", "intense quote", "block text"), "quote"),
-    "caption": "caption",
-    "bibliography": "reference",
-}
+    **dict.fromkeys(_CODE, "code"), **dict.fromkeys(("quote", "intense quote", "block text"), "quote"),
+    "caption": "caption", "bibliography": "reference",
+}  # fmt: skip
 _CONTENTS = re.compile(r"toc \d|table of (?:figures|authorities)")
 _HEADING = re.compile(r"heading ?([1-9])")
 SCRIPTS = {"superscript": "sup", "subscript": "sub", "baseline": ""}
@@ -55,19 +53,13 @@ class Style(NamedTuple):
 
 
 class Styles(dict[str, Style]):
-    """The styles of a file by id, each read when it is needed; the kind of one that is not defined follows from its
-    id.
-    """
+    """The styles of a file by id, each read when it is needed; that of one that is not defined follows from its id."""
 
     def __init__(self, root: Any) -> None:
         super().__init__({"": Style()})
         self._elements = {value(style, key="w:styleId"): style for style in every(root, "w:style")}
-        ids = (
-            id
-            for id, style in self._elements.items()
-            if value(style, key="w:type") == "paragraph" and value(style, key="w:default") in {"1", "true"}
-        )
-        self.default = next(ids, "")
+        paragraphs = (id for id, own in self._elements.items() if value(own, key="w:type") == "paragraph")
+        self.default = next((id for id in paragraphs if is_on(self._elements[id], key="w:default", default="0")), "")
 
     def __missing__(self, id: str) -> Style:
         self[id] = Style()  # if it is based on itself
@@ -105,20 +97,15 @@ class Numbering:
     """The lists of a file, and how far each has been counted; lists with the same definition count on."""
 
     def __init__(self, root: Any, styles: Styles) -> None:
-        definitions, links = dict[str, dict[int, _Level]](), dict[str, str]()
-        for element in every(root, "w:abstractNum"):
-            id = value(element, key="w:abstractNumId")
-            definitions[id] = dict(map(_level, every(element, "w:lvl")))
-            if link := value(element, "w:numStyleLink"):
-                links[id] = link
+        definitions = {value(own, key="w:abstractNumId"): own for own in every(root, "w:abstractNum")}
         nums = {value(num, key="w:numId"): num for num in every(root, "w:num")}
         self._lists = dict[str, tuple[str, dict[int, _Level], dict[int, int]]]()  # definition, levels, own starts
         self._counts, self._begun = dict[str, dict[int, int]](), set[tuple[str, int]]()
         for id, num in nums.items():
             definition = value(num, "w:abstractNumId")
-            if definition in links:
-                definition = value(nums.get(styles[links[definition]].num), "w:abstractNumId") or definition
-            levels, starts = dict(definitions.get(definition, {})), dict[int, int]()
+            if link := value(definitions.get(definition), "w:numStyleLink"):
+                definition = value(nums.get(styles[link].num), "w:abstractNumId") or definition
+            levels, starts = dict(map(_level, every(definitions.get(definition), "w:lvl"))), dict[int, int]()
             for override in every(num, "w:lvlOverride"):
                 levels.update(map(_level, every(override, "w:lvl")))
                 if child_at(override, "w:startOverride") is not None:
@@ -140,15 +127,14 @@ class Numbering:
             counts.pop(depth, None)
         self._begun.add((num, depth))
         counts[depth] = counts[depth] + 1 if depth in counts else starts.get(depth, level.start)
-        for deeper in [deeper for deeper in counts if deeper > depth]:
+        for deeper in [own for own in counts if own > depth]:
             if deeper not in levels or depth < levels[deeper].restart:
                 del counts[deeper]
         if level.form == "bullet":
             return bullet(level.text)
 
         def written(sign: re.Match[str]) -> str:
-            at = int(sign[1]) - 1
-            if (own := levels.get(at)) is None:
+            if (own := levels.get(at := int(sign[1]) - 1)) is None:
                 return ""
             form = "decimal" if level.is_legal and at < depth else own.form
             return format_count(counts.get(at, starts.get(at, own.start)), form)

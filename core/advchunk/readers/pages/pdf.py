@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from advchunk.errors import ConfigurationError, MissingExtra, require
-from advchunk.readers.pages import pdfium, rulings
+from advchunk.readers.pages import pdfium
 from advchunk.readers.pages.pdfium import Image, Scan
-from advchunk.readers.pages.regions import glyphs
-from advchunk.readers.pages.regions.document import DetectedPage, build_document, build_pages
-from advchunk.readers.pages.regions.shapes import Detected, Line
+from advchunk.readers.pages.regions.document import DetectedPage, build_document, find_regions
+from advchunk.readers.pages.regions.grids import FEWEST_PATHS, open_grids
+from advchunk.readers.pages.regions.shapes import Detected
 from advchunk.readers.writing import Furniture, squeeze
 from advchunk.records import Document
 
@@ -62,92 +62,63 @@ def read(
     Raises
     ------
     ConfigurationError : the file is not a PDF, is damaged, truncated, encrypted or too large, or has no pages or text.
-        For scans, run OCR such as docTR, and pass its export to `regions.results`.
+        For scans, run OCR such as docTR, and pass its export to `parsers.doctr`.
     MissingExtra : pypdfium2 or pdfplumber, or a detector that is asked for, is not installed.
     """
     name = "" if isinstance(source, bytes) else fspath(source)
     find, data = _as_detector(detector), pdfium.load(source, name or id or "this")
-    contents, notes = list[DetectedPage](), _Notes(name or id or "PDF")
-    with (
-        pdfium.open_pdf(data, password) as pdf,
-        rulings.open_rulings(data, password, name or id or "PDF") as find_grids,
-    ):
+    contents, blank, unreadable = list[DetectedPage](), list[int](), dict[int, int]()
+    with pdfium.open_pdf(data, password) as pdf, open_grids(data, password, name or id or "PDF") as find_grids:
         numbers = pdfium.page_numbers(len(pdf), pages)
         for number in numbers:
             scan = pdfium.scan_page(pdf, number, render=find is not None)
-            lines = notes.clean(scan)
-            if lines:
-                may_have_grids = rulings.FEWEST_PATHS <= scan.paths <= pdfium.MOST_PATHS
-                grids = find_grids(number) if may_have_grids else []
-                contents.append(DetectedPage(scan.sheet, lines, _run_detector(find, scan), grids))
-        info = _info(pdfium.properties(pdf))
-    notes.log()
+            unreadable[number] = scan.unreadable
+            if scan.lines:
+                grids = find_grids(number) if FEWEST_PATHS <= scan.paths <= pdfium.MOST_PATHS else []
+                contents.append(DetectedPage(scan.sheet, scan.lines, [*_run_detector(find, scan)], grids))
+            elif not scan.unreadable:
+                blank.append(number)
+        info = pdfium.properties(pdf)
+    unread = sum(unreadable.values())
+    if blank:
+        _log.warning("%s: no text on pages %s, which may be scans", name or id, ", ".join(map(str, blank)))
+    if unread:
+        text = ", ".join(f"{count} on page {page}" for page, count in unreadable.items() if count)
+        _log.warning("%s: left out characters that the fonts do not map to Unicode: %s", name or id, text)
     if not contents:
-        cause = "has fonts without a map to Unicode" if notes.unreadable else "may be a scan"
+        cause = "has fonts without a map to Unicode" if unread else "may be a scan"
         msg = f"a PDF must have text, and this one {cause}: run OCR such as docTR, and pass its export"
         raise ConfigurationError(msg)
-    unread = {"unreadable characters": sum(notes.unreadable.values())}
-    document = build_document(build_pages(contents), furniture=furniture, unread=unread)
+    document = build_document(*find_regions(contents), furniture=furniture, unread=unread)
     origin = {"source": name} if name else {}
-    return _set_metadata(
-        document, id, {**document.metadata, **info, **origin, "page_count": len(numbers), **(metadata or {})}
-    )
-
-
-class _Notes:
-    """The losses of a file: pages without text, and characters that cannot be read."""
-
-    def __init__(self, name: str) -> None:
-        self._name, self._blank, self.unreadable = name, list[int](), dict[int, int]()
-
-    def clean(self, scan: Scan) -> list[Line]:
-        """Return the readable lines of a page, and note what is missing."""
-        lines, count = glyphs.clean(scan.lines)
-        if not scan.lines:
-            self._blank.append(scan.sheet.page)
-        if count:
-            self.unreadable[scan.sheet.page] = count
-        return lines
-
-    def log(self) -> None:
-        """Log a warning about each kind of loss, with the pages."""
-        if self._blank:
-            _log.warning("%s: no text on pages %s, which may be scans", self._name, ", ".join(map(str, self._blank)))
-        if self.unreadable:
-            counts = ", ".join(f"{count} on page {page}" for page, count in self.unreadable.items())
-            _log.warning("%s: left out characters that the fonts do not map to Unicode: %s", self._name, counts)
+    return _with_metadata(document, id, info, {**origin, "page_count": len(numbers), **(metadata or {})})
 
 
 def _as_detector(detector: Any) -> Detector | None:
-    if detector == "auto":
-        try:
-            _rapid()
-        except MissingExtra as error:
-            _log.warning("PDFs are read by lines, without figures and captions: %s", error)
-            return None
-        return rapid_detector
-    if detector == "rapid":
-        return rapid_detector
-    if isinstance(detector, str) or not (detector is None or callable(detector)):
-        msg = (
-            'detector must be "auto", "rapid", a callable that takes the image of a page, or None for a PDF; '
-            "results of "
-            f"Docling, layoutparser and docTR are passed as JSON instead; got {detector!r}"
-        )
-        raise ConfigurationError(msg)
-    return detector  # type: ignore[no-any-return]
+    rule = 'detector must be "auto", "rapid", a callable that takes the image of a page, or None for a PDF; results of '
+    rule += "Docling, layoutparser and docTR are passed as JSON instead"
+    is_name = isinstance(detector, str) and detector in {"auto", "rapid"}
+    require(is_name or detector is None or callable(detector), rule, detector)
+    if not is_name:
+        return detector  # type: ignore[no-any-return]
+    try:
+        _rapid()
+    except MissingExtra as error:
+        if detector == "rapid":
+            raise
+        _log.warning("PDFs are read by lines, without figures and captions: %s", error)
+        return None
+    return rapid_detector
 
 
-def _run_detector(detector: Detector | None, scan: Scan) -> list[Detected]:
-    """Run a detector on the image of a page, and return its detections in points."""
-    detections = list[Detected]()
+def _run_detector(detector: Detector | None, scan: Scan) -> Iterator[Detected]:
+    """Run a detector on the image of a page, and yield its detections in points."""
     for label, box, score in detector(scan.image) if detector and scan.image is not None else ():
         require(len(box) == 4, "a detector must return boxes of left, top, right, bottom", box)
+        require(bool(np.isfinite(box).all()), "a detector's boxes must be finite", box)
         left, top, right, bottom = (float(x) / scan.scale for x in box)
-        require(bool(np.isfinite([left, top, right, bottom]).all()), "a detector's boxes must be finite", box)
         corners = min(left, right), min(top, bottom), max(left, right), max(top, bottom)
-        detections.append(Detected(str(label), corners, float(score)))
-    return detections
+        yield Detected(str(label), corners, float(score))
 
 
 def rapid_detector(image: Image) -> list[tuple[str, Sequence[float], float]]:
@@ -174,15 +145,11 @@ def _rapid() -> Any:
         logging.disable(before)
 
 
-def _info(info: Mapping[str, str]) -> dict[str, str]:
-    """Return the title of a file, unless it is a file name, and its authors."""
+def _with_metadata(document: Document, id: str, info: Mapping[str, str], metadata: dict[str, Any]) -> Document:
+    """Add the title and authors of a file, and empty the section title of a heading that repeats the title."""
     title, authors = squeeze(info.get("Title", "")), squeeze(info.get("Author", ""))
-    fields = {"title": "" if _NO_TITLE.fullmatch(title) else title, "authors": authors}
-    return {key: value for key, value in fields.items() if value}
-
-
-def _set_metadata(document: Document, id: str, metadata: dict[str, Any]) -> Document:
-    """Set a document's metadata, and empty the section title of a heading that repeats the document's title."""
+    own = {"title": "" if _NO_TITLE.fullmatch(title) else title, "authors": authors}
+    metadata = {**document.metadata, **{key: value for key, value in own.items() if value}, **metadata}
     title = squeeze(str(metadata.get("title") or "")).casefold()
     blocks = tuple(
         replace(block, title="") if block.kind == "heading" and (block.title or "").casefold() == title else block

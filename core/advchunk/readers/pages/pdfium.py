@@ -11,14 +11,14 @@ from pathlib import Path
 from string import ascii_lowercase
 from threading import Lock
 from typing import Any, NamedTuple, TypeAlias
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from advchunk.errors import ConfigurationError, import_extra, require
+from advchunk.readers.inline import join_scripts
 from advchunk.readers.magic import require_pdf
-from advchunk.readers.pages.regions.glyphs import UNMAPPED
 from advchunk.readers.pages.regions.shapes import Box, Font, Line, Sheet, bounding_box, box_area, interval_overlap
 from advchunk.readers.writing import squeeze
 from advchunk.records import Floats
@@ -33,6 +33,9 @@ MOST_CHARACTERS, MOST_LINES = 200_000, 5_000
 MOST_PATHS = 5_000
 """Lines and other shapes of a page that may have tables; more are a drawing."""
 
+_UNMAPPED = "\ufffd"  # a character whose code has no Unicode character
+_UNREADABLE = frozenset({"Co", "Cn", "Cc", "Cs"})  # private use, unassigned, control characters, half of a pair
+_BULLET = "•"
 _PDFIUM = Lock()  # PDFium must not be called from two threads
 _PIXELS, _SCALE = 2000, 2.0  # maximum of the longer side; pixels per point
 _FINE, _FAR = 1000, 1000  # coordinates are requested in 1/1000 point; points between the probes of the page's axes
@@ -55,6 +58,8 @@ _SPELT = re.compile(
 _MOSTLY = 0.7  # of the words
 _TILTED = 2.0  # times the height of its letters: a higher line runs up or down the page
 _PURE = 0.9  # of a monospaced line; the rest may be symbols
+_SMALL, _RAISED, _BESIDE = 0.92, 0.15, 0.3  # of the height of the character before: raised or lowered ones, a gap
+_SCRIPT = re.compile(r"(?:[^\W\d_][+−–-])?[+−–-]?\d[\d,.;–\s+−-]{0,12}")
 
 
 class _Characters(NamedTuple):
@@ -70,12 +75,11 @@ class _Characters(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """A page: its size, its lines, the number of its drawn shapes, its image if it was drawn, and the image's pixels
-    per point.
-    """
+    """A page: its size and lines; numbers of unreadable characters and drawn shapes; its image, if any, and scale."""
 
     sheet: Sheet
     lines: list[Line]
+    unreadable: int = 0
     paths: int = 0
     image: Image | None = None
     scale: float = 1.0
@@ -141,15 +145,44 @@ def scan_page(pdf: Any, number: int, *, render: bool) -> Scan:
             require(len(lines) <= MOST_LINES, rule, len(lines))
             shapes = page.get_objects(filter=[import_extra("pypdfium2.raw", "pdf").FPDF_PAGEOBJ_PATH])
             paths = sum(1 for _ in islice(shapes, MOST_PATHS + 1))
+            lines, unreadable = clean(lines)
             if not (render and lines):
-                return Scan(sheet, lines, paths)
+                return Scan(sheet, lines, unreadable, paths)
             scale = min(_SCALE, _PIXELS / max(width, height))
             with closing(page.render(scale=scale, rev_byteorder=True)) as bitmap:
-                return Scan(sheet, lines, paths, bitmap.to_numpy().copy(), scale)
+                return Scan(sheet, lines, unreadable, paths, bitmap.to_numpy().copy(), scale)
+
+
+def clean(lines: Iterable[Line]) -> tuple[list[Line], int]:
+    r"""Replace unreadable characters with spaces, and leave out lines that are mostly made of them; count both.
+
+    An unreadable character at the start of a line, followed by a space or nothing, is a bullet: word processors take
+    bullets from fonts of symbols.
+
+    >>> box = (0, 0, 9, 9)
+    >>> clean([Line("\uf0b7 Green tea", box), Line("Tea \uf0e0 cup", box), Line("\ufffd\ufffd\ufffd a", box)])
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ([Line(text='• Green tea', ...), Line(text='Tea cup', ...)], 5)
+    """
+    kept, left_out = list[Line](), 0
+    for line in lines:
+        is_bullet = line.text[0] != _UNMAPPED and _is_unreadable(line.text[0]) and not line.text[1:2].strip()
+        text = _BULLET + line.text[1:] if is_bullet else line.text
+        visible, lost = sum(not c.isspace() for c in text), sum(map(_is_unreadable, text))
+        left_out += visible if 2 * lost > visible else lost
+        if 2 * lost <= visible:
+            readable = "".join(" " if _is_unreadable(c) else c for c in text)  # without, words would run together
+            whole = re.sub(" {2,}", " ", readable).lstrip() if lost else text
+            kept.append(line._replace(text=whole, cells=tuple(clean(line.cells)[0])))
+    return kept, left_out
+
+
+def _is_unreadable(character: str) -> bool:
+    return character == _UNMAPPED or (category(character) in _UNREADABLE and not character.isspace())
 
 
 def _characters(page: Any, textpage: Any, number: int) -> _Characters:
-    """Return the characters of a page, with boxes from the top left; those whose code has no character are `UNMAPPED`.
+    """Return the characters of a page, with boxes from the top left; those whose code has no character are `_UNMAPPED`.
 
     Codes that spell words are characters all the same.
     """
@@ -170,7 +203,7 @@ def _characters(page: Any, textpage: Any, number: int) -> _Characters:
         guesses.append(values[i] if unmapped else " ")
     words = "".join(guesses).split()
     if sum(bool(_SPELT.fullmatch(word)) for word in words) < _MOSTLY * len(words):  # else the codes are characters
-        values = [value if guess.isspace() else UNMAPPED for value, guess in zip(values, guesses, strict=True)]
+        values = [value if guess.isspace() else _UNMAPPED for value, guess in zip(values, guesses, strict=True)]
     # A page may be rotated and cropped: three mapped points determine the transformation.
     origin = _to_device(raw, page, 0, 0)
     axes = np.array([_to_device(raw, page, _FAR, 0) - origin, _to_device(raw, page, 0, _FAR) - origin]) / _FAR
@@ -245,7 +278,7 @@ def _build_line(part: _Characters) -> Iterator[Line]:
     for i, (box, following) in enumerate(pairwise(boxes)):  # PDFium splits this ligature in the wrong order
         if box == following and characters[i] in _ALEFS and characters[i + 1] == _LAM:
             characters[i : i + 2] = _LAM, characters[i]
-    raw = "".join("-" if character == _HYPHEN else character for character in characters)
+    raw = _mark_scripts(["-" if character == _HYPHEN else character for character in characters], boxes)
     raw = _LIGATURES.sub(lambda match: normalize("NFKC", match[0]), _HIDDEN.sub("", raw))
     text = squeeze(raw.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))  # PDFium may split pairs
     visible = [i for i, c in enumerate(characters) if not c.isspace() and box_area(boxes[i])]
@@ -256,3 +289,32 @@ def _build_line(part: _Characters) -> Iterator[Line]:
         highest = max(boxes[i][3] - boxes[i][1] for i in visible)
         is_level = box[3] - box[1] <= _TILTED * highest
         yield Line(text + " " * raw[-1].isspace(), box, font._replace(mono=is_mono), is_level)
+
+
+def _mark_scripts(characters: Sequence[str], boxes: Sequence[Box]) -> str:
+    """Return the text of a line, in which small numbers right beside and above or below the others are marked."""
+    pieces, base, last = [("", "")], -1, -1  # the last characters: that is neither raised nor lowered, and any
+    for i, (character, box) in enumerate(zip(characters, boxes, strict=True)):
+        text, tag = pieces[-1]
+        if not character.isspace():
+            tag = _script(boxes[base], boxes[last], box) if base >= 0 else ""
+            base, last = base if tag else i, i
+        elif box_area(box) and not tag:  # a space that is in the file, as before a fraction
+            base = -1
+        pieces[-1:] = [(text + character, tag)] if tag == pieces[-1][1] else [pieces[-1], (character, tag)]
+    marked = list[tuple[str, str]]()
+    for text, tag in pieces:
+        if tag and _SCRIPT.fullmatch(own := text.rstrip()):
+            marked[-1] = marked[-1][0].rstrip(), ""
+            marked += [(own, tag), (text[len(own) :], "")]
+        else:
+            marked.append((text, ""))
+    return join_scripts(marked)
+
+
+def _script(base: Box, last: Box, box: Box) -> str:
+    """Return "sup" or "sub" for the box of a character that is raised or lowered right beside another, else ""."""
+    height = base[3] - base[1]
+    if box[3] - box[1] > _SMALL * height or abs(box[0] - last[2]) > _BESIDE * height:
+        return ""
+    return "sup" if box[3] < base[3] - _RAISED * height else "sub" if box[3] > base[3] else ""

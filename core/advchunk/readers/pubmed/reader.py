@@ -1,7 +1,7 @@
 """Read biomedical abstracts: plain ones, abstracts with known sections, and PubMed records.
 
-A document's text is normalized (`readers.pubmed.abstracts.normalization`), and its ``offsets`` map it to the input.
-Labels (`readers.pubmed.abstracts.labels`) stay in the text, as heading blocks.
+A document's text is normalized (`readers.pubmed.normalization`), and its ``offsets`` map it to the input. Labels
+(`readers.pubmed.labels`) stay in the text, as heading blocks.
 """
 
 from collections.abc import Mapping
@@ -10,19 +10,17 @@ from typing import Any
 
 from advchunk.errors import require
 from advchunk.readers.formats import detect_format
-from advchunk.readers.pubmed.abstracts.labels import OTHER, UNSTRUCTURED, find_labels, section_name
-from advchunk.readers.pubmed.abstracts.normalization import normalize_abstract
-from advchunk.readers.pubmed.abstracts.sections import from_sections, section_blocks
-from advchunk.readers.pubmed.records import read_records
+from advchunk.readers.pubmed.labels import UNSTRUCTURED, find_labels, section_blocks, section_name
+from advchunk.readers.pubmed.normalization import normalize_abstract
+from advchunk.readers.pubmed.records import from_sections, read_records
 from advchunk.records import Document
 
 __all__ = [
-    "OTHER",
     "UNSTRUCTURED",
     "find_labels",
     "from_sections",
     "normalize_abstract",
-    "read_records",
+    "read",
     "section_blocks",
     "section_name",
 ]
@@ -42,7 +40,5 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
         flat, offsets = normalize_abstract(text)
         return Document(flat, id, section_blocks(flat, find_labels(flat)), dict(metadata or {}), offsets, "pubmed")
     records = read_records(text)
-    rule = "a document must be one abstract; use biomedical.pubmed.read_records for several"
-    require(len(records) == 1, rule, len(records))
-    (record,) = records
-    return replace(record, id=id or record.id, metadata={**record.metadata, **(metadata or {})})
+    require(len(records) == 1, "a document must be one abstract; read_records reads several", len(records))
+    return replace(records[0], id=id or records[0].id, metadata={**records[0].metadata, **(metadata or {})})

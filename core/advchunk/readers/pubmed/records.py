@@ -7,16 +7,15 @@ Both have ``title``, ``pmid``, ``parent_uid`` ("pubmed:<pmid>"), ``source``, ``p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from advchunk.readers.inline import inline_text
-from advchunk.readers.pubmed.abstracts.labels import find_labels
-from advchunk.readers.pubmed.abstracts.normalization import AlignedText, normalize_abstract
-from advchunk.readers.pubmed.abstracts.sections import from_sections, section_blocks
+from advchunk.readers.pubmed.labels import Label, find_labels, section_blocks, section_name
+from advchunk.readers.pubmed.normalization import AlignedText, normalize_abstract
 from advchunk.readers.xml import parse_xml
-from advchunk.records import Document
+from advchunk.records import Block, Document, Span
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -53,10 +52,9 @@ def _read_record(record: AlignedText) -> Document:
         return [normalize_abstract(value.text).text for value in fields.get(tag, ())]
 
     pmid, title, date, journal = ((*texts(tag), "")[0] for tag in ("PMID", "TI", "DP", "JT"))
-
     doi = next((value.removesuffix(" [doi]") for value in texts("AID") + texts("LID") if value.endswith(" [doi]")), "")
     mesh = [heading.replace("*", "").partition("/")[0] for heading in texts("MH")]
-    metadata = _metadata(pmid, title, _iso_date(date), journal, doi, mesh)
+    metadata = _metadata(pmid, title, date, journal, doi, mesh)
     text, offsets = normalize_abstract(fields["AB"][0]) if "AB" in fields else record.slice(0, 0)
     layout = section_blocks(text, find_labels(text))
     return Document(text, metadata.get("parent_uid", ""), layout, metadata, offsets, "pubmed")
@@ -80,16 +78,51 @@ def _read_article(article: Element) -> Document:
     mesh = [text_at("DescriptorName", heading) for heading in article.iterfind(".//MeshHeading")]
     date = " ".join(text_at(f"PubDate/{part}") for part in ("Year", "Month", "Day")).strip()
     date, title = date or text_at("PubDate/MedlineDate"), text_at("ArticleTitle") or text_at("BookTitle")
-    metadata = _metadata(text_at("PMID"), title, _iso_date(date), text_at("Journal/Title"), ids.get("doi", ""), mesh)
+    metadata = _metadata(text_at("PMID"), title, date, text_at("Journal/Title"), ids.get("doi", ""), mesh)
     parts = article.iterfind(".//Abstract/AbstractText")
     sections = ((p.get("Label", ""), inline_text(p), _CATEGORIES.get(p.get("NlmCategory", ""), "")) for p in parts)
     return from_sections(sections, id=metadata.get("parent_uid", ""), metadata=metadata)
 
 
+def from_sections(
+    sections: Iterable[tuple[str, str] | tuple[str, str, str]],
+    *,
+    id: str = "",
+    metadata: Mapping[str, Any] | None = None,
+) -> Document:
+    r"""Return the document of an abstract with known sections, writing each as a line "LABEL: text".
+
+    Sections are label, text, and optionally the name. A section without a name is named by its label, if possible as in
+    the table. The text of a section without a label, "", may contain labels.
+
+    >>> from_sections([("AIM", "To see."), ("Key points", "Seen.")]).text
+    'AIM: To see.\nKey points: Seen.'
+    """
+    text, labels, layout = "", list[Label](), list[Block]()
+    for section in sections:
+        label, body = (normalize_abstract(part).text for part in section[:2])
+        if not body:
+            continue
+        text += "\n" * bool(text)
+        start = len(text)
+        text += f"{label}: {body}" if label else body
+        if label:
+            labels.append(Label(start, start + len(label) + 1, "".join(section[2:]) or section_name(label) or label))
+        else:
+            labels += [Label(start + a, start + b, name) for a, b, name in find_labels(body)]
+        layout.append(Block("paragraph", Span(start, len(text))))
+    return Document(text, id, section_blocks(text, labels, layout), dict(metadata or {}), markup="pubmed")
+
+
 def _metadata(pmid: str, title: str, date: str, journal: str, doi: str, mesh: Iterable[str]) -> dict[str, str]:
-    keys = ("title", "pmid", "parent_uid", "source", "published_at", "journal", "doi", "mesh")
-    values = title, pmid, pmid and f"pubmed:{pmid}", "pubmed", date, journal, doi, "; ".join(dict.fromkeys(mesh))
-    return {key: value for key, value in zip(keys, values, strict=True) if value}
+    metadata = {"title": title, "pmid": pmid, "parent_uid": pmid and f"pubmed:{pmid}", "source": "pubmed"}
+    metadata |= {
+        "published_at": _iso_date(date),
+        "journal": journal,
+        "doi": doi,
+        "mesh": "; ".join(dict.fromkeys(mesh)),
+    }
+    return {key: value for key, value in metadata.items() if value}
 
 
 def _iso_date(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from itertools import pairwise
 
@@ -121,12 +120,6 @@ def test_a_pair_over_the_budget_is_cut_without_asking():
     assert [cut.reason for cut in explanation.cuts] == ["forced", "forced"]
 
 
-def test_defaults_are_those_of_the_source():
-    params = MarginSamplingParams()
-    assert (params.threshold, params.window, params.context, params.max_tokens) == (0, 5, "chunk", 512)
-    assert params.calibrate  # which the source does not do
-
-
 class Biased(Scripted):
     """Prefers the first option, by its number and its place, to some extent."""
 
@@ -206,11 +199,8 @@ def test_prompts_offer_the_options():
 @pytest.mark.parametrize(
     ("params", "rule"),
     [
-        ({"threshold": 1.5}, r"threshold must be in -1..1, got 1.5"),
-        ({"window": 0}, "window must be >= 1 or None, got 0"),
         ({"prompt": "Split?"}, r"prompt must contain {before} and {sentence}, got 'Split\?'"),
         ({"prompt": "{before} / {sentence}"}, "prompt must have its options in two lines"),
-        ({"context": "page"}, "context must be one of 'chunk', 'pair'"),
     ],
 )
 def test_parameters_have_rules(params, rule):
@@ -227,17 +217,6 @@ def test_a_model_that_cannot_choose_is_refused_before_any_work():
         MarginSamplingChunker(lm=Scores()).chunk("One. Two.")
     with pytest.raises(ConfigurationError, match="lm"):
         MarginSamplingChunker().chunk("One. Two.")
-
-
-def test_async_results_are_the_same():
-    texts = ["Cats purr. Cats nap. Courts rule. Judges judge.", "Courts rule. A kitten naps."] * 3
-    chunker = MarginSamplingChunker(lm=models.Words(), window=None, combine=False)
-    results = chunker.chunk_many(texts)
-    assert asyncio.run(chunker.achunk_many(texts)) == results
-    assert [[c.text for c in chunks] for chunks in results[:2]] == [
-        ["Cats purr. Cats nap. ", "Courts rule. Judges judge."],
-        ["Courts rule. ", "A kitten naps."],
-    ]
 
 
 @pytest.mark.long

@@ -19,13 +19,8 @@ DOCUMENTS = sorted({name.rsplit("/ids")[0] for name in GOLDEN.files if name.ends
 MODES = ["known", "unknown_nodur"]
 
 # The worked example of the program: sentences x words.
-TOY = [[2, 1, 0, 0, 0], [1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [0, 0, 1, 2, 0], [0, 0, 0, 1, 1], [0, 0, 1, 1, 1]]
 
 texts = st.lists(st.lists(st.sampled_from("abcd"), max_size=4), min_size=1, max_size=6)
-
-
-def of_counts(rows):
-    return terms_of([[str(w) for w, count in enumerate(row) for _ in range(count)] for row in rows])
 
 
 def divided(chunker, words):
@@ -83,22 +78,6 @@ def test_pairs_are_of_neighbors_in_a_sentence(sentences):
 
 
 # The published program.
-
-
-@pytest.mark.parametrize(
-    ("segments", "cuts", "log_likelihood"),
-    [
-        (1, [0, 6], -30.343179),
-        (2, [0, 3, 6], -23.971568),
-        (3, [0, 2, 3, 6], -23.699634),
-        (4, [0, 2, 3, 4, 6], -24.844766),
-        (None, [0, 2, 3, 6], -23.699634),
-    ],
-)
-def test_toy(segments, cuts, log_likelihood):
-    actual, cost = cheapest(costs.dirichlet(of_counts(TOY), 0.2), 6, segments=segments)
-    assert actual.tolist() == cuts
-    assert -cost == pytest.approx(log_likelihood, abs=1e-6)
 
 
 @pytest.mark.parametrize("mode", MODES)

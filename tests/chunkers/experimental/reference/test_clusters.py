@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from scipy.cluster import hierarchy
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import adjusted_rand_score
 
@@ -55,22 +54,6 @@ def test_chain_is_the_brute_force_over_neighbors(x, count, threshold):
     expected_cuts, expected_gaps = slow_chain(x, count, threshold)
     assert cuts.tolist() == expected_cuts
     assert gaps == pytest.approx(expected_gaps, abs=2e-7)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_chain_is_unrestricted_clustering_where_the_nearest_are_neighbors(seed):
-    angles = np.sort(np.random.default_rng(seed).uniform(0, 1.2, 40))
-    x = np.column_stack([np.cos(angles), np.sin(angles)])
-    tree = hierarchy.linkage(x, "ward", "euclidean")
-    cuts, gaps = clusters.agglomerate_chain(x)
-    assert cuts.tolist() == [0, 40]
-    assert np.sort(gaps) == pytest.approx(np.sort(tree[:, 2]), abs=1e-8)
-    for count in (2, 5, 11):
-        cuts, _ = clusters.agglomerate_chain(x, clusters=count)
-        assert cutting.run_cuts(clusters.agglomerate(x, "ward", clusters=count)).tolist() == cuts.tolist()
-        middle = (tree[-count, 2] + tree[-count + 1, 2]) / 2
-        assert clusters.agglomerate_chain(x, threshold=middle)[0].tolist() == cuts.tolist()
-        assert cutting.run_cuts(clusters.agglomerate(x, "ward", threshold=middle)).tolist() == cuts.tolist()
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from itertools import combinations
 
 import networkx as nx
@@ -110,23 +107,3 @@ def test_more_edges_than_fit_are_refused(monkeypatch):
     monkeypatch.setattr(graphs, "_MAX_EDGES", 9)
     with pytest.raises(ConfigurationError, match="at most 9 pairs"):
         graphs.similarity_edges(x, 0.7)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_communities_are_the_same_in_every_process(method):
-    code = (
-        "import numpy as np; from advchunk.chunkers.numerics import graphs\n"
-        "x = np.random.default_rng(0).normal(size=(200, 8)); x /= np.linalg.norm(x, axis=1, keepdims=True)\n"
-        f"print(graphs.detect_communities(200, graphs.neighbor_edges(x, 4), {method!r}, seed=3).tolist())"
-    )
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**os.environ, "PYTHONHASHSEED": hashes},
-        ).stdout
-        for hashes in ("1", "2")
-    }
-    assert len(outputs) == 1

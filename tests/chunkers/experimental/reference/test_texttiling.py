@@ -80,16 +80,6 @@ def test_peaks_are_taken_from_the_highest_down(gaps, threshold, apart):
     assert cutting.find_peaks(gaps, threshold, apart).tolist() == sorted(taken)
 
 
-@relaxed
-@given(scores.filter(lambda scores: len(scores) >= 5))
-def test_depth_equals_nltk_except_at_the_ends(scores):
-    from nltk.tokenize import TextTilingTokenizer
-
-    clip = min(max(len(scores) // 10, 2), 5)
-    nltk_depths = TextTilingTokenizer(stopwords=[])._depth_scores(scores.tolist())
-    assert signals.depth_scores(scores)[clip:-clip].tolist() == nltk_depths[clip:-clip]
-
-
 WORDS = ["cats", "purr", "judges", "rule", "upon", "appeals", "from", "the", "courts", "and", "taxes", "kittens"]
 
 

@@ -37,14 +37,9 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
         return units if self.structure else Units(units.text, units.edges, units.sizes)
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:
-        """Return a segmentation whose cuts are where the layout is strong, unless components are filled to the
-        limit.
-        """
-        return (
-            keep_headings(units, segmentation)
-            if self.rule == "capacity"
-            else super().fit_to_layout(units, segmentation)
-        )
+        """Return a segmentation with cuts where the layout is strong, unless components are filled to the limit."""
+        fits = keep_headings if self.rule == "capacity" else super().fit_to_layout
+        return fits(units, segmentation)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Group the pieces that edges connect: those within lambda, or the shortest that the size allows."""
@@ -91,12 +86,9 @@ def fill_components(units: Units, blocks: Iterable[Edges], limits: Limits) -> In
 
 
 def join_items(labels: Ints, adjacent: Floats, units: Units, short: int) -> Ints:
-    """Join components of fewer than ``short`` tokens along the edges within lists, lightest first.
+    """Join components, labeled by their first pieces, of fewer than ``short`` tokens along the edges within lists.
 
-    Parameters
-    ----------
-    labels : (n,) components, each labeled by its first piece.
-    adjacent : (n - 1,) distances of neighboring pieces.
+    The lightest of the (n - 1,) distances of ``adjacent`` pieces come first.
     """
     items = np.flatnonzero(units.strength[1:-1] == Strength.WITHIN_SENTENCE)
     first, component = np.unique(labels, return_inverse=True)
@@ -129,9 +121,7 @@ def tile_pieces(
 
 
 def _split_long(units: Units, tiler: Tiler, whole: Collection[int], limits: Limits) -> Units:
-    """Split units over ``max_tokens``, except those that start at offsets in ``whole``; return units with their
-    tokens.
-    """
+    """Split units over ``max_tokens``, except those that start at offsets in ``whole``; return them with tokens."""
     text, edges, parts = units.text, units.edges.tolist(), list[Span]()
     size_to = dict(zip(edges[1:], units.token_counts().tolist(), strict=True))
     for start, end in pairwise(edges):

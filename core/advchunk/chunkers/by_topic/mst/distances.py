@@ -29,26 +29,22 @@ class MSTSemanticParams(GroupedParams):
 
     The published ``scaling_factor`` is .03. The mean distance, from which lambda is computed, then grows with the
     document, and from some 300 pieces on everything is connected: chunks are paragraphs packed in order. The default,
-    0, gives the same result below 200 pieces, and a lambda that does not depend on the number of pieces. On 1,000
-    paragraphs of interleaved papers the V measure of the components is .77 instead of 0 (benchmarks/CUTS.md). `explain`
-    shows ``labels``, the component of each piece before headings join the text below them, and the share of the largest
-    as ``largest_component``.
+    0, gives the same result below 200 pieces, and a lambda that does not depend on the number of pieces
+    (benchmarks/CUTS.md). `explain` shows ``labels``, the component of each piece before headings join the text below
+    them, and the share of the largest as ``largest_component``.
 
     ``preset="even"`` needs no lambda: it connects the nearest pieces first (Kruskal's order), as long as the component
     fits into ``max_tokens`` with its context, so no component has to be divided by size.
 
     Use it on paragraphs: on single sentences a spanning tree connects nearly everything. It does not improve
     retrieval: at equal size the default is level with `recursive` or up to 5 points behind, and "even" is level.
-    Absolute thresholds do not transfer between embedders; the adaptive one transfers better, and ``center`` and
-    ``n_segments`` are alternatives.
 
     Departs from the published code by default: components grow to the layout (``layout_weight``, ``outline``); a
     heading stays with the piece below it, and list items that lambda leaves in short components join the nearest of the
     items beside them (``structure``); and ``scaling_factor``. ``preset="published"`` sets all of this back. Always:
     pieces are the blocks of the text, not those of the original's splitter; pieces over ``max_tokens`` are split; text
-    is verbatim; the edges within lambda are connected directly, which gives the same components without building the
-    tree (it is built on request). Where the formulas are undefined: one piece is one chunk; identical pieces are one
-    chunk; at a mean distance <= 0 lambda is its limit, 0 (the original's is nan, which cuts everything).
+    is verbatim. Where the formulas are undefined: one piece is one chunk; identical pieces are one chunk; at a mean
+    distance <= 0 lambda is its limit, 0 (the original's is nan, which cuts everything).
 
     Parameters
     ----------
@@ -172,8 +168,7 @@ def edges_within(
 ) -> Iterator[Edges]:
     """Yield the pairs of pieces with a distance of at most ``limit``, in blocks; if given, of different ``runs`` only.
 
-    Cosine distances are not negative, so pieces are compared only if their penalty minus the maximum reward is within
-    the limit; in most texts these are about a dozen neighbors.
+    Cosine distances are >= 0, so pieces are compared only if penalty minus maximum reward is within the limit.
     """
     n = len(vectors)
     runs = np.arange(n) if runs is None else runs

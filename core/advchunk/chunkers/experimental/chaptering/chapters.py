@@ -59,10 +59,8 @@ def parse_answer(answer: str, start: int, end: int) -> Answer:
     headings = parse_chapters(answer)
     run = longest_ascending_run(headings, start, end)
     if not run or 2 * len(run) < len(headings):
-        msg = (
-            "a chat model must answer with headings such as '## 12 Title', in ascending order, got "
-            f"{answer[:_MAX_QUOTE]!r}"
-        )
+        rule = "a chat model must answer with headings such as '## 12 Title', in ascending order"
+        msg = f"{rule}, got {answer[:_MAX_QUOTE]!r}"
         raise BadModelOutput(msg)
     return Answer(run, len(headings) - len(run))
 
@@ -79,8 +77,8 @@ def parse_chapters(answer: str) -> list[Chapter]:
 def longest_ascending_run(chapters: Sequence[Chapter], start: int, end: int) -> list[Chapter]:
     """Return the longest ascending subsequence of the chapters that begin with one of the units ``start`` to ``end``.
 
-    One wrong number thus does not discard those after it. Ties go to the first. The algorithm is from Fredman 1975, "On
-    computing the length of longest increasing subsequences", Discrete Mathematics 11.
+    One wrong number thus does not discard those after it. Ties go to the first. From Fredman 1975, "On computing the
+    length of longest increasing subsequences", Discrete Mathematics 11.
     """
     inside = [chapter for chapter in chapters if start <= chapter.unit < end]
     highest = list[int]()  # minus the highest start of a run of each length
@@ -100,9 +98,6 @@ def split_windows(sizes: Ints, max_size: int, overlap: int) -> list[tuple[int, i
     """Return runs of units, each of at most ``max_size``, or of four units if those are larger.
 
     A run repeats up to ``overlap`` of the one before, but at least two units and at most half of it.
-
-    >>> split_windows(np.full(10, 5), 30, 10)
-    [(0, 6), (4, 10)]
     """
     n, total, start = len(sizes), np.r_[0, np.cumsum(sizes)], 0
     windows = list[tuple[int, int]]()
@@ -128,13 +123,7 @@ def merge_windows(windows: Sequence[ChapterWindow], chapters: Sequence[Iterable[
 
 
 class Coherence:
-    """The similarity of the units before and after a gap, in windows of several widths.
-
-    Parameters
-    ----------
-    rows : (n, d) rows of the units.
-    width : largest window, in units; the smallest is 4, or ``width`` if that is less.
-    """
+    """The similarity of the units before and after a gap, in windows of 4 (or fewer) to ``width`` units."""
 
     def __init__(self, rows: Floats, width: int) -> None:
         centered = signals.center_rows(rows).astype(np.float64)
@@ -142,10 +131,7 @@ class Coherence:
         self._widths = np.arange(min(width, _MIN_WIDTH), width + 1)
 
     def between(self, start: int, unit: int, end: int) -> float:
-        """Return the mean over the widths of the cosine of the centered sums before ``unit`` and from it on.
-
-        The windows stay between the units ``start`` and ``end``.
-        """
+        """Return the mean cosine of the centered sums before ``unit`` and from it on, between ``start`` and ``end``."""
         before = self._sums[unit] - self._sums[np.maximum(unit - self._widths, start)]
         after = self._sums[np.minimum(unit + self._widths, end)] - self._sums[unit]
         cosines = np.einsum("ij,ij->i", signals.unit_rows(before), signals.unit_rows(after))
@@ -159,8 +145,7 @@ class Coherence:
     def discard(self, boundaries: Sequence[int], kept: Set[int], threshold: float) -> dict[int, float]:
         """Return the coherence at each boundary (ascending units) within the sections that it divides.
 
-        Boundaries above the threshold are discarded one by one, that with the most coherent sections first, so a wrong
-        one does not hide that the sections beside it belong together. Those in ``kept`` are not.
+        Boundaries above the threshold, except those in ``kept``, are discarded one by one, the most coherent first.
         """
         places, coherence = [0, *boundaries, len(self._sums) - 1], dict[int, float]()
 

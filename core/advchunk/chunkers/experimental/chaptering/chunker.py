@@ -38,9 +38,8 @@ _log = logging.getLogger("advchunk")
 
 @cache
 def chaptering_prompt() -> tuple[tuple[str, str], ...]:
-    """Return the default prompt, as roles and messages.
+    """Return the default prompt, as roles and messages: small models imitate the examples in a conversation.
 
-    The examples are messages of a conversation: small models imitate examples better than they follow a description.
     There is no system message, because some models do not accept one.
     """
     text = files("advchunk.chunkers.experimental.chaptering").joinpath("prompt.txt").read_text("utf-8")
@@ -67,10 +66,9 @@ class LLMChapteringParams(ChatParams):
     ascending numbers of that window in at least half of its headings; or if no boundary remains in the document
     although some were proposed, or although it is longer than a section.
 
-    ``support_width`` was chosen on half of 48 Wikipedia articles in four languages, in documents of five articles each.
-    In those of the other half, 87 % of the wrong boundaries (two sentences or more from a change of article, proposed
-    along with all right ones) are discarded, and .7 % of the right ones. Its quality is the chat model's, and none
-    large enough was measured.
+    ``support_width`` was chosen on half of 48 Wikipedia articles in four languages. In the others, 87 % of the wrong
+    boundaries (two sentences or more from a change of article) are discarded, and .7 % of the right ones. The quality
+    is the chat model's, and none large enough was measured.
 
     Departs from the specification by default: numbered units are headings (``outline``), to which boundaries move;
     ``preset="published"`` sets this back. The ``layout_weight`` has no effect here.
@@ -151,7 +149,7 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Ask for chapters, discard those without support, move the others to headings."""
-        paths = units.paths if isinstance(units, OutlinedUnits) else {}
+        paths = getattr(units, "paths", {})
         windows = self._windows(units, paths, limits)
         answers = yield from gather(map(self._ask, windows))
         merged = chapters.merge_windows(windows, [answer.chapters for answer in answers], len(units))

@@ -41,25 +41,17 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Connective:
-    """A word or phrase that relates the text after it to other text.
+    """A word or phrase that relates the text after it to other text."""
 
-    Parameters
-    ----------
-    words : in lower case.
-    strength : "strong" opens a segment; "weak" does not.
-    kind : position. An "adverb" is at the start of a sentence or after a semicolon, colon or dash; a "conjunction"
-        before a clause with its own subject; a "subordinator" before any clause; a "preposition" before a phrase that
-        is a unit even though it has no verb; a "relative" after a comma.
-    comma : "before" or "after" to require a comma there; the start of a sentence counts as one before.
-    not_before, not_after : neighboring words that rule it out, such as "to" after "in contrast".
-    """
-
-    words: str
-    strength: Strength
+    words: str  # in lower case
+    strength: Strength  # "strong" opens a segment; "weak" does not
+    # An "adverb" is at the start of a sentence or after a semicolon, colon or dash; a "conjunction" before a clause
+    # with its own subject; a "subordinator" before any clause; a "preposition" before a phrase that is a unit even
+    # though it has no verb; a "relative" after a comma.
     kind: Kind = "adverb"
-    comma: Mark = ""
-    not_before: Sequence[str] = ()
-    not_after: Sequence[str] = ()
+    comma: Mark = ""  # "before" or "after" to require a comma there; the start of a sentence counts as one before
+    not_before: Sequence[str] = ()  # words after it that rule it out, such as "to" after "in contrast"
+    not_after: Sequence[str] = ()  # words before it that rule it out
 
 
 @dataclass(frozen=True)
@@ -67,37 +59,23 @@ class Lexicon:
     """The connectives of a language, and words that distinguish clauses from phrases.
 
     Without ``verbs``, any two words count as a clause.
-
-    Parameters
-    ----------
-    complementizers : words that open the clause of a verb of attribution: "that".
-    attribution, addressing : forms of verbs of saying and thinking, and those that take an addressee: "told".
-    subjects : words that can be the subject of a clause by themselves: "nobody".
-    pronouns : the ``subjects`` that are always subjects, and followed by a verb: "he".
-    determiners : words that open a noun phrase: "the".
-    verbs : finite forms that are rarely anything else.
-    stems : verbs whose forms in -s are finite, and whose stem is finite after a plural.
-    past, participle : endings of finite verbs, and of participles that open a clause.
-    not_verbs, not_participles : exceptions to these endings.
-    prepositions : words that no finite verb directly follows: "to", "of".
-    elision : whether an apostrophe separates words: "qu'il".
     """
 
     connectives: Mapping[str, Connective] = field(default_factory=dict)
-    complementizers: frozenset[str] = frozenset()
-    attribution: frozenset[str] = frozenset()
-    addressing: frozenset[str] = frozenset()
-    subjects: frozenset[str] = frozenset()
-    determiners: frozenset[str] = frozenset()
-    pronouns: frozenset[str] = frozenset()
-    verbs: frozenset[str] = frozenset()
-    stems: frozenset[str] = frozenset()
-    not_verbs: frozenset[str] = frozenset()
-    prepositions: frozenset[str] = frozenset()
-    past: tuple[str, ...] = ()
-    participle: tuple[str, ...] = ()
-    not_participles: frozenset[str] = frozenset()
-    elision: bool = False
+    complementizers: frozenset[str] = frozenset()  # words that open the clause of a verb of attribution: "that"
+    attribution: frozenset[str] = frozenset()  # forms of verbs of saying and thinking
+    addressing: frozenset[str] = frozenset()  # those of them that take an addressee: "told"
+    subjects: frozenset[str] = frozenset()  # words that can be the subject of a clause by themselves: "nobody"
+    determiners: frozenset[str] = frozenset()  # words that open a noun phrase: "the"
+    pronouns: frozenset[str] = frozenset()  # the subjects that are always subjects, and followed by a verb: "he"
+    verbs: frozenset[str] = frozenset()  # finite forms that are rarely anything else
+    stems: frozenset[str] = frozenset()  # verbs whose forms in -s are finite, and whose stem is finite after a plural
+    not_verbs: frozenset[str] = frozenset()  # exceptions to the endings in ``past``
+    prepositions: frozenset[str] = frozenset()  # words that no finite verb directly follows: "to", "of"
+    past: tuple[str, ...] = ()  # endings of finite verbs
+    participle: tuple[str, ...] = ()  # endings of participles that open a clause
+    not_participles: frozenset[str] = frozenset()  # exceptions to these
+    elision: bool = False  # whether an apostrophe separates words: "qu'il"
 
     def tokens(self, text: str) -> list[Token]:
         """Split a text into words, numbers and punctuation marks.
@@ -109,9 +87,7 @@ class Lexicon:
         return [Token(match[0].lower().replace("’", "'"), *match.span()) for match in matches]
 
     def at(self, tokens: Sequence[Token], i: int) -> tuple[Connective, int] | None:
-        """Return the longest connective at token ``i`` in a valid position, and the index after its last token; else
-        None.
-        """
+        """Return the longest connective at token ``i`` in a valid position, and the index after it; else None."""
         for words, connective in self._phrases.get(tokens[i].text, ()):
             end = i + len(words)
             if tuple(token.text for token in tokens[i:end]) == words and _is_valid(connective, tokens, i, end):
@@ -208,20 +184,17 @@ def load_lexicon(language: str = "en") -> Lexicon:
 
 
 def get_lexicon(language: str = "en", connectives: Mapping[str, Any] | None = None) -> Lexicon:
-    """Return the lexicon of a language, in which some connectives have other strengths.
+    """Return the lexicon of a language, in which some ``connectives`` have other strengths.
 
-    Parameters
-    ----------
-    connectives : "strong" or "weak" by words, or "none" to remove a connective; a new one is an adverb.
+    These are "strong" or "weak" by words, or "none" to remove a connective; a new one is an adverb.
 
     >>> get_lexicon("en", {"by the by": "strong"}).opening("By the by, he came.").strength
     'strong'
     """
     for words, strength in (connectives or {}).items():
         require(words.strip()[:1].isalnum(), "a connective must begin with a letter", words)
-        require(
-            strength in ("strong", "weak", "none"), f"connective {words!r} must be 'strong', 'weak' or 'none'", strength
-        )
+        rule = f"connective {words!r} must be 'strong', 'weak' or 'none'"
+        require(strength in ("strong", "weak", "none"), rule, strength)
     return _changed_lexicon(language, tuple((connectives or {}).items()))
 
 

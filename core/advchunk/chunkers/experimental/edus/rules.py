@@ -16,10 +16,9 @@ _CLAUSE = 2  # words that count as a clause in a language without known verbs
 
 
 def clause_ends(sentence: str, lexicon: Lexicon) -> list[int]:
-    """Return the ends of all units of a sentence except the last, without the white space after them.
+    """Return the ends of all units of a sentence except the last, without the white space after them, in linear time.
 
-    One pass from left to right, in time linear in the words. A unit begins where a rule matches and there is a clause
-    on both sides, as far as the next connective or semicolon.
+    A unit begins where a rule matches and there is a clause on both sides, as far as the next connective or semicolon.
 
     >>> from advchunk.chunkers.experimental.edus.lexicon import load_lexicon
     >>> clause_ends("Cats and dogs left because it rained.", load_lexicon("en"))
@@ -196,9 +195,7 @@ class _Sentence:
         return self.sayings[end] > self.sayings[start]
 
     def says_that(self, i: int) -> bool:
-        """Return True if "that" at token ``i`` belongs to a verb ("told him") and not to a noun ("confirmed the
-        view").
-        """
+        """Return True if "that" at token ``i`` belongs to a verb ("told him"), not to a noun ("confirmed the view")."""
         lexicon, start = self.lexicon, max(self.last, i - _REACH)
         verb = next((j for j in range(i - 1, start - 1, -1) if self.says(j, j + 1)), None)
         if verb is None:

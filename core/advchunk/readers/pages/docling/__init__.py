@@ -22,61 +22,54 @@ from typing import Any
 
 from advchunk.errors import ConfigurationError, require
 from advchunk.readers import markdown
-from advchunk.readers.json import Object, parse_json
+from advchunk.readers.json import Object
 from advchunk.readers.pages.docling.body import Body, read_places
+from advchunk.readers.pages.parsers.elements import ElementReader, ElementWriter
 from advchunk.readers.writing import Furniture
 from advchunk.records import Block, BlockKind, Document, Span, write_metadata
-
-
-def read(
-    text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, furniture: Furniture = "drop"
-) -> Document:
-    """Read the JSON of a document, as ``export_to_dict`` and ``save_as_json`` write it, of any schema 1.x.
-
-    The metadata has ``title``, ``filename``, ``mimetype``, ``binary_hash``, ``source`` (its address, else the file
-    name) and ``page_count``, where the document has them. Blocks have ``places``.
-
-    Parameters
-    ----------
-    metadata : values that override those of the document.
-    furniture : whether page headers and footers are dropped, or kept as blocks.
-
-    Raises
-    ------
-    ConfigurationError : the JSON cannot be parsed, has another schema, or is larger than any real document; or, with
-        its path, a value has the wrong type, a reference is dangling, or an item contains itself.
-
-    >>> item = {"self_ref": "#/texts/0", "label": "text", "text": "Weight fell."}
-    >>> body = {"self_ref": "#/body", "children": [{"$ref": "#/texts/0"}]}
-    >>> document({"schema_name": "DoclingDocument", "version": "1.10.0", "name": "a", "body": body, "texts": [item]}).text
-    'Weight fell.'
-    >>> read('{"schema_name": "DoclingDocument", "version": "2.0.0"}')
-    Traceback (most recent call last):
-    advchunk.errors.ConfigurationError: a Docling document must be of schema DoclingDocument 1.x, got DoclingDocument 2.0.0
-    """  # noqa: E501
-    return _document(parse_json(text), id, metadata, furniture)
 
 
 def document(
     doc: Any, *, id: str = "", metadata: Mapping[str, Any] | None = None, furniture: Furniture = "drop"
 ) -> Document:
-    """Read a ``DoclingDocument``, a ``ConversionResult``, or an exported dict; see `read`.
+    """Read a ``DoclingDocument``, a ``ConversionResult``, or an exported dict, of any schema 1.x, as `read` reads JSON.
 
-    A failed conversion, or an object of another type, also raises `ConfigurationError`.
-    """
+    The metadata has ``title``, ``filename``, ``mimetype``, ``binary_hash``, ``source`` (its address, else the file
+    name) and ``page_count``, where the document has them. Blocks have ``places``.
+
+    Raises
+    ------
+    ConfigurationError : the conversion failed, or the document has another schema, or is larger than any real one; or,
+        with its path, a value has the wrong type, a reference is dangling, or an item contains itself.
+
+    >>> item = {"self_ref": "#/texts/0", "label": "text", "text": "Weight fell."}
+    >>> body = {"self_ref": "#/body", "children": [{"$ref": "#/texts/0"}]}
+    >>> document({"schema_name": "DoclingDocument", "version": "1.10.0", "name": "a", "body": body, "texts": [item]}).text
+    'Weight fell.'
+    >>> document({"schema_name": "DoclingDocument", "version": "2.0.0"})
+    Traceback (most recent call last):
+    advchunk.errors.ConfigurationError: a Docling document must be of schema DoclingDocument 1.x, got DoclingDocument 2.0.0
+    """  # noqa: E501
     if hasattr(doc, "document"):
         status = getattr(doc, "status", "success")
         errors = [str(getattr(error, "error_message", error)) for error in getattr(doc, "errors", ())]
         failed = getattr(status, "value", status) in {"failure", "skipped"}
         require(not failed, "Docling must have converted the document", errors or status)
         doc = doc.document
-    if hasattr(doc, "export_to_dict"):
-        doc = doc.export_to_dict()
-    elif hasattr(doc, "model_dump"):
-        doc = doc.model_dump(mode="json", by_alias=True)
-    rule = "a Docling document must be a DoclingDocument, a ConversionResult or a dict"
-    require(isinstance(doc, dict), rule, type(doc))
-    return _document(Object(doc), id, metadata, furniture)
+    return read(doc, id=id, metadata=metadata, furniture=furniture)
+
+
+def _write(root: Object, writer: ElementWriter) -> Document:
+    schema, version = root.text("schema_name"), root.text("version")
+    if schema != "DoclingDocument" or version.partition(".")[0] != "1":
+        legacy = "one of Docling's first format (main-text), which Docling 2 no longer writes"
+        actual = legacy if "main-text" in root else f"{schema} {version}".strip() or "JSON without schema_name"
+        msg = f"a Docling document must be of schema DoclingDocument 1.x, got {actual}"
+        raise ConfigurationError(msg)
+    return Body(root, writer).document()
+
+
+read = ElementReader("docling", _write).read
 
 
 def is_chunk(metadata: Mapping[str, Any]) -> bool:
@@ -117,14 +110,3 @@ def restore_layout(chunk: Document) -> Document | None:
         blocks.append(replace(block, span=Span(block.span.start + start, block.span.end + start)))
     layout = tuple(replace(block, places=places) for block in blocks)
     return replace(chunk, blocks=layout, metadata=write_metadata(chunk.metadata, inherited))
-
-
-def _document(root: Object, id: str, metadata: Mapping[str, Any] | None, furniture: str) -> Document:
-    require(furniture in {"drop", "keep"}, "furniture must be 'drop' or 'keep'", furniture)
-    schema, version = root.text("schema_name"), root.text("version")
-    if schema != "DoclingDocument" or version.partition(".")[0] != "1":
-        legacy = "one of Docling's first format (main-text), which Docling 2 no longer writes"
-        actual = legacy if "main-text" in root else f"{schema} {version}".strip() or "JSON without schema_name"
-        msg = f"a Docling document must be of schema DoclingDocument 1.x, got {actual}"
-        raise ConfigurationError(msg)
-    return Body(root, keeps_furniture=furniture == "keep").document(id, metadata or {})

@@ -1,31 +1,29 @@
 """Write the body of a Docling document: each item once, in its own order."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib.resources import files
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
 from advchunk.errors import require
 from advchunk.readers.imrad import NumberedHeadings
 from advchunk.readers.inline import format_script
 from advchunk.readers.json import Object
-from advchunk.readers.table_layout import Cell, filled_length, lay_out
-from advchunk.readers.writing import Writer, pipe_table, squeeze
+from advchunk.readers.pages.parsers.elements import ElementWriter, kinds_of, points_place
+from advchunk.readers.table_layout import Cell
+from advchunk.readers.writing import squeeze
 from advchunk.records import BlockKind, Document, Place
 
-# Together they keep what is built from any JSON under about 400 MB.
-MAX_TABLE_LENGTH = 25_000_000
-"""Characters of all tables of a document, with their spans filled."""
+# With the most characters of tables, this keeps what is built from any JSON under about 400 MB.
 MAX_ITEMS = 250_000
 """Items of a document."""
 
-_LABELS = json.loads(files(__package__).joinpath("labels.json").read_text("utf-8"))
-_ITEMS: Sequence[str] = _LABELS["items"]
-_KINDS: Mapping[str, BlockKind] = _LABELS["kinds"]
+_ITEMS = ("groups", "texts", "pictures", "tables", "key_value_items", "form_items", "field_regions", "field_items")
+_KINDS = kinds_of("docling")
 _NOTES = frozenset({"text", "paragraph", "caption", "footnote"})  # labels of captions and footnotes of other items
 _CHECKBOXES = {"checkbox_selected": "[x] ", "checkbox_unselected": "[ ] "}
+_NONE = Object({})
 _SCRIPTS = {"super": "sup", "sub": "sub"}
 _OPENING, _CLOSING = frozenset("([{“‘"), frozenset(".,;:!?)]}%’”/")  # noqa: RUF001 - no space after, none before
 
@@ -40,15 +38,10 @@ class _Run(NamedTuple):
 
 
 class Body:
-    """The tree of the items of a document of schema 1.x; with ``keeps_furniture``, page headers and footers are
-    written.
+    """The items of a document; `ConfigurationError` for a dangling reference, an item in itself, or too many."""
 
-    Both methods raise `ConfigurationError` for a value of the wrong type, a dangling reference, an item in itself, too
-    many items, or tables too large.
-    """
-
-    def __init__(self, root: Object, *, keeps_furniture: bool) -> None:
-        self._root, self._keeps_furniture = root, keeps_furniture
+    def __init__(self, root: Object, writer: ElementWriter) -> None:
+        self._root, self._writer = root, writer
         self._items = {f"#/{name}/{i}": item for name in _ITEMS for i, item in enumerate(root.objects(name))}
         count = len(self._items)
         require(count <= MAX_ITEMS, f"a Docling document must have at most {MAX_ITEMS:,} items", count)
@@ -59,25 +52,36 @@ class Body:
         self._roles: dict[str, BlockKind] = {ref: "footnote" for refs in footnotes.values() for ref in refs}
         self._roles |= {ref: "caption" for refs in captions.values() for ref in refs}
         self._in_tree = {ref for refs in self._children.values() for ref in refs}
-        pages = root.object("pages")
-        self._heights = {str(page): _page_height(pages, page) for page in pages} if pages else {}
+        try:
+            TopologicalSorter(self._children).prepare()
+        except CycleError as error:
+            require(False, "an item must not contain itself", error.args[1][0])
+        pages = root.object("pages") or _NONE
+        sizes = {number: (pages.object(number) or _NONE).object("size") or _NONE for number in pages}
+        self._heights = {str(number): size.number("height") for number, size in sizes.items()}
         # Several titles are titles of slides or chapters, not of the document.
-        titles = [ref for tree in self._trees for ref in self._descendants(tree) if self._is_title(ref)]
+        titles = [ref for ref in self._items if ref in self._in_tree and self._is_title(ref)]
         self._only_title, self._has_titles = titles[0] if len(titles) == 1 else "", len(titles) > 1
-        self._writer, self._title, self._is_furniture = Writer("docling"), "", False
-        self._done, self._numbers, self._length = set[str](), Counter[str](), 0
-        self._headings = NumberedHeadings()
+        self._title, self._is_furniture, self._headings = "", False, NumberedHeadings()
+        self._done, self._numbers = set[str](), Counter[str]()
 
-    def document(self, id: str, metadata: Mapping[str, Any]) -> Document:
-        """Write all items; ``metadata`` overrides the document's own."""
+    def document(self) -> Document:
+        """Write all items."""
         for tree in self._trees:
             self._is_furniture = tree == "#/furniture"  # of schema 1.0; later ones have layers in the body
-            self._walk(tree)
+            stack = [(tree, 0, tree)]
+            while stack:
+                ref, nesting, parent = stack.pop()
+                if ref not in self._done:
+                    self._done.add(ref)
+                    children = self._write(ref, nesting, parent)
+                    nesting += self._label(ref) in {"list", "ordered_list"}
+                    stack += [(child, nesting, ref) for child in reversed(children)]
         own: dict[str, Any] = {"title": self._title, "page_count": len(self._heights)}
         if origin := self._root.object("origin"):
             own |= {key: origin.name(key) for key in ("filename", "mimetype", "binary_hash")}
             own["source"] = origin.text("uri") or origin.text("filename")
-        return self._writer.document(id, {key: value for key, value in own.items() if value} | dict(metadata))
+        return self._writer.document(metadata=own)
 
     def _refs(self, key: str) -> dict[str, list[str]]:
         """Return the references of each item under a key, without empty lists."""
@@ -90,31 +94,6 @@ class Body:
             require(False, f"{pointer.path} must refer to an item of the document", ref)
         return ref
 
-    def _descendants(self, root: str) -> Iterable[str]:
-        """Return a root and all items below it; refuse cycles."""
-        above, seen, stack = set[str](), dict[str, None](), [(root, True)]
-        while stack:
-            ref, enters = stack.pop()
-            if not enters:
-                above.remove(ref)
-                continue
-            require(ref not in above, "an item must not contain itself", ref)
-            if ref not in seen:
-                seen[ref] = None
-                above.add(ref)
-                stack += [(ref, False), *((child, True) for child in self._children.get(ref, []))]
-        return seen
-
-    def _walk(self, root: str) -> None:
-        stack = [(root, 0, root)]
-        while stack:
-            ref, nesting, parent = stack.pop()
-            if ref not in self._done:
-                self._done.add(ref)
-                children = self._write(ref, nesting, parent)
-                nesting += self._label(ref) in {"list", "ordered_list"}
-                stack += [(child, nesting, ref) for child in reversed(children)]
-
     def _write(self, ref: str, nesting: int, parent: str) -> list[str]:
         """Write an item, and return the items below it that are still to be written."""
         item, children = self._items[ref], self._children.get(ref, [])
@@ -123,8 +102,7 @@ class Body:
             case "texts":
                 children = self._text(ref, nesting, parent)
             case "tables":
-                if data := item.object("data"):
-                    self._add(item, "table", self._table(data))
+                self._add_table(item, item.object("data"))
             case "pictures":
                 self._picture(item)
                 children = [child for child in children if child in self._notes.get(ref, [])]
@@ -152,14 +130,12 @@ class Body:
             text, places, children = run.text, places + run.places, run.others
         if ref == self._only_title:
             self._title = squeeze(text)
-        kind, level = _KINDS.get(label, "paragraph"), 0
+        kind, level = _KINDS.get(label, "paragraph"), int(label == "title")
         if label in _NOTES:
             kind = self._roles.get(ref, kind)
         elif kind == "heading":
             text = squeeze(text)
-            level = (
-                1 if label == "title" else self._headings.level(text, max(item.integer("level"), 1)) + self._has_titles
-            )
+            level = level or self._headings.level(text, max(item.integer("level"), 1)) + self._has_titles
         elif kind == "item" and text.strip():
             level = max(nesting, 1)
             text = _CHECKBOXES[label] + text if label in _CHECKBOXES else self._mark(item, text, parent)
@@ -203,12 +179,10 @@ class Body:
                 others.append(ref)
         return texts, others
 
-    def _table(self, data: Object) -> str:
-        cells = [self._cell(cell) for cell in data.objects("table_cells")]
-        self._length += filled_length(cells)
-        rule = f"tables must have at most {MAX_TABLE_LENGTH:,} characters, at {data.path}"
-        require(self._length <= MAX_TABLE_LENGTH, rule, self._length)
-        return pipe_table(*lay_out(cells))
+    def _add_table(self, item: Object, data: Object | None) -> None:
+        if data:
+            cells = [self._cell(cell) for cell in data.objects("table_cells")]
+            self._add(item, "table", self._writer.table_text(cells, data.at("table_cells")))
 
     def _cell(self, cell: Object) -> Cell:
         text = cell.text("text")
@@ -218,21 +192,17 @@ class Body:
         row, column = cell.integer("start_row_offset_idx"), cell.integer("start_col_offset_idx")
         rows = max(cell.integer("end_row_offset_idx") - row, 1)
         columns = max(cell.integer("end_col_offset_idx") - column, 1)
-        require(min(row, column) >= 0, f"{cell.path} must start at a row and a column >= 0", (row, column))
         return Cell(text, row, column, rows, columns, cell.flag("column_header"))
 
     def _picture(self, item: Object) -> None:
         descriptions = _annotations(item, "description", "description")
         self._add(item, "figure", "\n".join(note.text("text").strip() for note in descriptions))
         for chart in _annotations(item, "tabular_chart", "tabular_chart_data"):
-            if data := chart.object("chart_data"):
-                self._add(item, "table", self._table(data))
+            self._add_table(item, chart.object("chart_data"))
 
     def _pairs(self, item: Object) -> Iterator[str]:
         """Yield "key: value" of a form, except of items that are written themselves."""
-        graph = item.object("graph")
-        if graph is None:
-            return
+        graph = item.object("graph") or _NONE
         pointers = [(cell, cell.object("item_ref")) for cell in graph.objects("cells")]
         cells = [cell for cell, ref in pointers if ref is None or self._ref(ref) not in self._in_tree]
         texts = {cell.integer("cell_id"): cell.text("text").strip() for cell in cells}
@@ -260,7 +230,7 @@ class Body:
         layer: str = "",
     ) -> None:
         layer = "furniture" if self._is_furniture else layer or _layer(item)
-        if layer == "furniture" and self._keeps_furniture:
+        if layer == "furniture" and self._writer.keeps_furniture:
             kind, level = "furniture", 0
         elif layer != "body":
             return
@@ -276,9 +246,8 @@ class Body:
         return any(child.startswith("#/groups/") and self._label(child) == "inline" for child in children)
 
     def _is_title(self, ref: str) -> bool:
-        item = self._items[ref]
-        is_title = item.text("label") == "title" and _layer(item) == "body"
-        return is_title and (bool(item.text("text").strip()) or self._has_run(ref))
+        is_title = self._label(ref) == "title" and _layer(self._items[ref]) == "body"
+        return is_title and (bool(self._items[ref].text("text").strip()) or self._has_run(ref))
 
 
 def _layer(item: Object) -> str:
@@ -289,44 +258,30 @@ def _layer(item: Object) -> str:
 
 def _annotations(item: Object, key: str, kind: str) -> list[Object]:
     """Return a member of an item's metadata, or else annotations of a kind, as in older schemas."""
-    meta = item.object("meta")
-    member = meta.object(key) if meta else None
+    member = (item.object("meta") or _NONE).object(key)
     return [member] if member else [note for note in item.objects("annotations") if note.text("kind") == kind]
 
 
-def _page_height(pages: Object, number: str) -> float:
-    page = pages.object(number)
-    size = page.object("size") if page else None
-    return size.number("height") if size else 0.0
-
-
 def read_places(item: Object, heights: Mapping[str, float]) -> list[Place]:
-    """Return the places of an item, given the heights of pages."""
-    return [_read_place(source, heights) for source in item.objects("prov")]
-
-
-def _read_place(source: Object, heights: Mapping[str, float]) -> Place:
-    """Return a place measured from the top left; without a box if that needs the page height, which is missing."""
-    page, box = source.integer("page_no"), source.object("bbox")
-    if box is None:
-        return Place(page)
-    left, top, right, bottom = (box.number(side) for side in "ltrb")
-    if box.text("coord_origin") == "BOTTOMLEFT":
-        height = heights.get(str(page), 0.0)
-        top, bottom = height - top, height - bottom
-        if not height:
-            return Place(page)
-    return Place(page, (round(left, 2), round(top, 2), round(right, 2), round(bottom, 2)))
+    """Return the places of an item from the top left, without boxes on pages whose height is not known."""
+    places = list[Place]()
+    for source in item.objects("prov"):
+        page, box = source.integer("page_no"), source.object("bbox")
+        points, height = [box.number(side) for side in "ltrb"] if box else [], heights.get(str(page), 0.0)
+        if box and box.text("coord_origin") == "BOTTOMLEFT":
+            points = [height - side if i % 2 else side for i, side in enumerate(points)] if height else []
+        places.append(points_place(page, points))
+    return places
 
 
 def _inline_text(item: Object) -> tuple[str, str]:
     """Return the text of an item within a paragraph, and "sup", "sub" or ""."""
-    text, label, style = item.text("text"), item.text("label"), item.object("formatting")
+    text, label, style = item.text("text"), item.text("label"), item.object("formatting") or _NONE
     if label == "formula":
         text = f"${text.strip()}$" if text.strip() else item.text("orig")
     elif label == "code" and text.strip():
         text = f"`{text}`" if "`" not in text else f"`` {text} ``"
-    return _CHECKBOXES.get(label, "") + text, _SCRIPTS.get(style.text("script"), "") if style else ""
+    return _CHECKBOXES.get(label, "") + text, _SCRIPTS.get(style.text("script"), "")
 
 
 def _join_inline(items: Iterable[Object]) -> str:

@@ -5,9 +5,7 @@ is made of the paragraphs and tables in their order; a paragraph in a table come
 in points, those of pictures in pixels. See azure-ai-documentintelligence 1.0.
 """
 
-import re
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, takewhile
 from operator import itemgetter
@@ -18,19 +16,13 @@ import numpy as np
 from advchunk.errors import require
 from advchunk.readers import markdown
 from advchunk.readers.json import Object
-from advchunk.readers.pages.docling.body import MAX_TABLE_LENGTH
-from advchunk.readers.pages.parsers.elements import ElementReader, ElementWriter, check_keys, points_place
-from advchunk.readers.table_layout import Cell, filled_length, lay_out
-from advchunk.readers.writing import pipe_table, squeeze
+from advchunk.readers.pages.parsers.elements import ElementReader, ElementWriter, check_keys, kinds_of, points_place
+from advchunk.readers.table_layout import Cell
+from advchunk.readers.writing import squeeze
 from advchunk.records import Block, BlockKind, Document, Ints, Place, Span, SpanSet
 from advchunk.text import tiling
 
-_ROLES: Mapping[str, BlockKind] = {
-    **dict.fromkeys(("title", "sectionHeading"), "heading"),
-    **dict.fromkeys(("pageHeader", "pageFooter", "pageNumber"), "furniture"),
-    "footnote": "footnote",
-    "formulaBlock": "formula",
-}
+_ROLES = kinds_of("azure")
 _KEYS = frozenset({
     "apiVersion", "modelId", "stringIndexType", "contentFormat", "content", "pages", "paragraphs", "tables", "figures", "sections",  # noqa: E501
     "keyValuePairs", "styles", "languages", "documents", "warnings",
@@ -72,8 +64,9 @@ class _Result:
         self.notes = self._notes()
         tables, paragraphs = ([*self._read(key)] for key in ("tables", "paragraphs"))
         in_tables = SpanSet(sorted(span for table in tables for span in table.spans))
-        outside = (item for item in paragraphs if item.ref in self.notes or not _is_within(item, in_tables))
-        self.elements = sorted([*tables, *outside], key=lambda element: tuple(element.spans[:1]))
+        inside = {item.ref for item in paragraphs if item.spans and item.spans[0].start in in_tables} - {*self.notes}
+        elements = [*tables, *(item for item in paragraphs if item.ref not in inside)]
+        self.elements = sorted(elements, key=lambda element: tuple(element.spans[:1]))
         titles = [squeeze(item.text("content")) for item, *_ in paragraphs if item.text("role") == "title"]
         self.title = titles[0] if len(titles) == 1 else ""
         self.metadata = {"title": self.title, "page_count": len(pages)}
@@ -81,46 +74,32 @@ class _Result:
     def _read(self, key: str) -> Iterator[_Element]:
         last = len(self._offsets) - 1
         for i, item in enumerate(self.root.objects(key)):
-            spans = list[Span]()
+            spans, places = list[Span](), list[Place]()
             for span in item.objects("spans"):
                 start, end = span.integer("offset"), span.integer("offset") + span.integer("length")
                 require(0 <= start <= end <= last, f"{span.path} must be in the content, 0 to {last}", (start, end))
                 spans.append(Span(int(self._offsets[start]), int(self._offsets[end])))
-            yield _Element(item, f"/{key}/{i}", spans, [*self._places(item)])
-
-    def _places(self, item: Object) -> Iterator[Place]:
-        for region in item.objects("boundingRegions"):
-            page, points = region.integer("pageNumber"), region.numbers("polygon")
-            yield points_place(page, points, self._scales.get(page, 1.0))
+            for region in item.objects("boundingRegions"):
+                page, points = region.integer("pageNumber"), region.numbers("polygon")
+                places.append(points_place(page, points, self._scales.get(page, 1.0)))
+            yield _Element(item, f"/{key}/{i}", spans, places)
 
     def _notes(self) -> dict[str, BlockKind]:
         """Return the references of paragraphs that are captions or footnotes of tables and figures."""
         kinds = dict[str, BlockKind]()
         for owner in [*self.root.objects("tables"), *self.root.objects("figures")]:
-            caption = owner.object("caption")
-            kinds |= dict.fromkeys(caption.texts("elements") if caption else [], "caption")
+            kinds |= dict.fromkeys((owner.object("caption") or Object({})).texts("elements"), "caption")
             for note in owner.objects("footnotes"):
                 kinds |= dict.fromkeys(note.texts("elements"), "footnote")
         return kinds
 
     def levels(self) -> dict[str, int]:
         """Return the depth of the section of each element, by its reference."""
-        sections = [section.texts("elements") for section in self.root.objects("sections")]
-        levels, queue, seen = dict[str, int](), deque([(0, 0)] if sections else []), {0}
-        while queue:
-            number, depth = queue.popleft()
-            for ref in sections[number]:
-                name, _, index = ref.removeprefix("/").partition("/")
-                child = int(index) if name == "sections" and re.fullmatch(r"[0-9]{1,9}", index) else -1
-                levels.setdefault(ref, depth)
-                if 0 <= child < len(sections) and child not in seen:
-                    seen.add(child)
-                    queue.append((child, depth + 1))
+        levels = dict[str, int]()
+        for i, section in enumerate(self.root.objects("sections")):  # those above come first
+            depth = levels.get(f"/sections/{i}", -1) + 1
+            levels = dict.fromkeys(section.texts("elements"), depth) | levels
         return levels
-
-
-def _is_within(element: _Element, spans: SpanSet) -> bool:
-    return bool(element.spans) and element.spans[0].start in spans
 
 
 def _write(root: Object, writer: ElementWriter) -> Document:
@@ -133,7 +112,8 @@ def _write(root: Object, writer: ElementWriter) -> Document:
         text, role = item.text("content"), item.text("role")
         kind = result.notes.get(ref) or _ROLES.get(role, "paragraph")
         if ref.startswith("/tables/"):
-            writer.add_element("table", _table(item), places=places)
+            cells = [*map(_cell, item.objects("cells"))]
+            writer.add_element("table", writer.table_text(cells, item.at("cells")), places=places)
         elif kind == "heading":
             title = "" if role == "title" and squeeze(text) == result.title else None
             writer.add_element(kind, text, levels.get(ref, 1), title=title, places=places)
@@ -142,23 +122,10 @@ def _write(root: Object, writer: ElementWriter) -> Document:
     return writer.document(metadata=result.metadata)
 
 
-def _table(table: Object) -> str:
-    cells = [
-        Cell(
-            cell.text("content"),
-            cell.integer("rowIndex"),
-            cell.integer("columnIndex"),
-            max(cell.integer("rowSpan"), 1),
-            max(cell.integer("columnSpan"), 1),
-            cell.text("kind") in {"columnHeader", "stubHead"},
-        )
-        for cell in table.objects("cells")
-    ]
-    start = min((min(cell.row, cell.column) for cell in cells), default=0)
-    require(start >= 0, f"{table.at('cells')} must have rows and columns >= 0", start)
-    rule = f"{table.path} must have at most {MAX_TABLE_LENGTH:,} characters, its spans filled"
-    require(filled_length(cells) <= MAX_TABLE_LENGTH, rule, filled_length(cells))
-    return pipe_table(*lay_out(cells))
+def _cell(cell: Object) -> Cell:
+    row, column = cell.integer("rowIndex"), cell.integer("columnIndex")
+    rows, columns = max(cell.integer("rowSpan"), 1), max(cell.integer("columnSpan"), 1)
+    return Cell(cell.text("content"), row, column, rows, columns, cell.text("kind") in {"columnHeader", "stubHead"})
 
 
 def _unit_offsets(content: str, unit: str) -> Ints:
@@ -191,5 +158,4 @@ def _block_places(result: _Result, blocks: Iterable[Block]) -> Iterator[Block]:
         yield replace(block, title=title, places=tuple(places) or block.places)
 
 
-_READER = ElementReader("azure", _write)
-read, document = _READER.read, _READER.document
+read = document = ElementReader("azure", _write).read

@@ -58,5 +58,4 @@ def _places(item: Object, page: int) -> list[Place]:
     return places
 
 
-_READER = ElementReader("llamaparse", _write, key="results")
-read, document = _READER.read, _READER.document
+read = document = ElementReader("llamaparse", _write, key="results").read

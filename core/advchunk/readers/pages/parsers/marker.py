@@ -4,26 +4,13 @@ A block is read from its HTML. Boxes are those of the blocks, in points.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from advchunk.readers.json import Object
-from advchunk.readers.pages.parsers.elements import ElementReader, ElementWriter, check_keys, points_place
-from advchunk.records import BlockKind, Document
+from advchunk.readers.pages.parsers.elements import ElementReader, ElementWriter, check_keys, kinds_of, points_place
+from advchunk.records import Document
 
-_KINDS: Mapping[str, BlockKind] = {
-    "PageHeader": "furniture",
-    "PageFooter": "furniture",
-    "Caption": "caption",
-    "Footnote": "footnote",
-    "Equation": "formula",
-    "Code": "code",
-    "Table": "table",
-    "Picture": "figure",
-    "Figure": "figure",
-    "Diagram": "figure",
-    "Reference": "reference",
-    "Bibliography": "reference",
-}
+_KINDS = kinds_of("marker")
 _MATH = re.compile(r"<math(?P<attributes>[^<>]*)>(?P<formula>[^<>]*)</math>")
 _PAGE = re.compile(r"/page/(\d{1,9})/")
 
@@ -58,5 +45,4 @@ def _delimit(match: re.Match[str]) -> str:
     return f"{sign}{match['formula']}{sign}"
 
 
-_READER = ElementReader("marker", _write)
-read, document = _READER.read, _READER.document
+read = document = ElementReader("marker", _write).read

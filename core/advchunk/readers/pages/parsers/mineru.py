@@ -4,23 +4,11 @@ Tables keep their captions and footnotes beside them; a picture is its descripti
 thousandths of the page.
 """
 
-from collections.abc import Mapping
-
 from advchunk.readers.json import Object
-from advchunk.readers.pages.parsers.elements import ElementReader, ElementWriter, check_keys, points_place
+from advchunk.readers.pages.parsers.elements import ElementReader, ElementWriter, check_keys, kinds_of, points_place
 from advchunk.records import BlockKind, Document, Place
 
-_FURNITURE = frozenset({"header", "footer", "page_number", "aside_text", "discarded"})
-_KINDS: Mapping[str, BlockKind] = {
-    **dict.fromkeys(_FURNITURE, "furniture"),
-    "page_footnote": "footnote",
-    "equation": "formula",
-    "interline_equation": "formula",
-    "code": "code",
-    "table": "table",
-    "chart": "table",
-    "image": "figure",
-}
+_KINDS = kinds_of("mineru")
 _BODIES = {"table": "table_body", "chart": "content", "code": "code_body", "image": "content"}
 
 
@@ -59,12 +47,9 @@ def _write_item(item: Object, name: str, writer: ElementWriter, places: list[Pla
 
 
 def _notes(item: Object, name: str, part: str) -> list[str]:
-    """Return the captions or footnotes of a table, picture or listing; MinerU 1 calls those of pictures
-    ``img_caption``.
-    """
+    """Return the captions or footnotes of a table, picture or listing, also of pictures of MinerU 1."""
     keys = [f"{name}_{part}", *([f"img_{part}"] if name == "image" else [])]
     return [text for key in keys for text in item.texts(key)]
 
 
-_READER = ElementReader("mineru", _write, key="contents")
-read, document = _READER.read, _READER.document
+read = document = ElementReader("mineru", _write, key="contents").read

@@ -4,23 +4,11 @@ Titles are headings, whose depth is ``category_depth``; a table is read from its
 unstructured's unit, pixels of the page's image or points, from the top. See unstructured 0.27, ``elements_to_json``.
 """
 
-from collections.abc import Mapping
-
 from advchunk.readers.json import Object
-from advchunk.readers.pages.parsers.elements import ElementReader, ElementWriter, check_keys, points_place
-from advchunk.records import BlockKind, Document, Place
+from advchunk.readers.pages.parsers.elements import ElementReader, ElementWriter, check_keys, kinds_of, points_place
+from advchunk.records import Document, Place
 
-_KINDS: Mapping[str, BlockKind] = {
-    **dict.fromkeys(("Title", "Headline", "Subheadline", "Section-header"), "heading"),
-    **dict.fromkeys(("ListItem", "List-item", "BulletedText"), "item"),
-    **dict.fromkeys(("Table", "TableChunk"), "table"),
-    **dict.fromkeys(("FigureCaption", "Caption"), "caption"),
-    **dict.fromkeys(("Image", "Picture", "Figure"), "figure"),
-    **dict.fromkeys(("Header", "Footer", "Page-header", "Page-footer", "PageNumber"), "furniture"),
-    "Formula": "formula",
-    "CodeSnippet": "code",
-    "Footnote": "footnote",
-}
+_KINDS = kinds_of("unstructured")
 _KEPT = {"page_number": int, "category_depth": int, "text_as_html": str, "coordinates": dict}  # in metadata of loaders
 _FROM_BELOW = frozenset({"PointSpace", "RelativeCoordinateSystem"})  # whose y grows upward
 
@@ -75,5 +63,4 @@ def _places(about: Object) -> list[Place]:
     return [points_place(page, points)]
 
 
-_READER = ElementReader("unstructured", _write, key="elements")
-read, document = _READER.read, _READER.document
+read = document = ElementReader("unstructured", _write, key="elements").read

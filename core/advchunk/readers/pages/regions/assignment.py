@@ -1,34 +1,16 @@
-"""Assign the lines of a page to its regions, and sort the regions into reading order."""
+"""Cut the rows of a page into parts by the regions that a detector finds, and put lines without an order into one."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from statistics import median
 
-from advchunk.readers.pages.regions import corrections, shapes
+from advchunk.readers.pages.regions import shapes
 from advchunk.readers.pages.regions.corrections import Part
-from advchunk.readers.pages.regions.grouping import belong_together, cluster
+from advchunk.readers.pages.regions.grouping import Setting, belong_together, cluster
 from advchunk.readers.pages.regions.order import reading_order
-from advchunk.readers.pages.regions.prose import (
-    group_rows,
-    is_marker,
-    join_rows,
-    region_text,
-    row_text,
-    split_items,
-    split_references,
-)
-from advchunk.readers.pages.regions.setting import Setting
-from advchunk.readers.pages.regions.shapes import (
-    Box,
-    Detected,
-    Line,
-    Region,
-    Sheet,
-    box_area,
-    fraction_inside,
-    interval_overlap,
-)
+from advchunk.readers.pages.regions.prose import group_rows, is_marker, join_rows, region_text, row_text, split_marked
+from advchunk.readers.pages.regions.shapes import Box, Detected, Line, Region, Sheet, box_area, fraction_inside
 from advchunk.readers.writing import cell_texts
 from advchunk.records import BlockKind
 
@@ -41,59 +23,44 @@ _TAB = 1.5  # in line heights, between a label and its value
 _INSIDE = 0.5  # of a line inside a box that owns it
 
 
-def build_regions(
-    sheet: Sheet, lines: Sequence[Line], detections: Iterable[Detected], setting: Setting | None = None
-) -> list[Region]:
-    """Return the regions of a page in reading order; each line is in one.
+def arrange(lines: Sequence[Line], detections: Iterable[Detected], fixed: Iterable[Part]) -> list[list[Line]]:
+    """Return the rows of a page whose lines have no order, column by column.
 
-    Detections are only approximate: of two in the same place the more confident one counts, a table or figure absorbs
-    everything inside it except its caption, and a paragraph absorbs lines just outside its box that continue it. Lines
-    outside detections become paragraphs. Then `rules` correct what the lines disprove. The boxes of regions are those
-    of their lines. ``setting`` is that of the document, by default of the lines.
+    The lines of a detection are read together, as are those of a fixed part, and those that are close together.
     """
-    detections = _deduplicate(detections)
+    detections, owned = deduplicate(detections), defaultdict[int, list[Line]](list)
     tables = [detection.box for detection in detections if detection.kind == "table"]
     prose = [line for line in lines if not any(fraction_inside(line.box, box) > _INSIDE for box in tables)]
-    setting = (setting or Setting.of(lines)).on_page(prose or lines)
-    owned = defaultdict[int, list[Line]](list)
+    reach = Setting.of(lines).on_page(prose or lines).reach
     for line, owner in zip(lines, _find_owners(detections, lines), strict=True):
         owned[owner].append(line)
-    groups = list[list[Line]]()
+    groups = [part.lines for part in fixed]
     for i, group in owned.items():  # a figure may be a whole page
-        is_one = i >= 0 and detections[i].kind != "figure"
-        groups += [group] if is_one else cluster(group, setting.reach)
-    boxes, mirrored = [shapes.bounding_box(line.box for line in group) for group in groups], setting.right_to_left
-    order = [
-        line
-        for i in reading_order(boxes, right_to_left=mirrored)
-        for row in group_rows(groups[i], right_to_left=mirrored)
-        for line in row
-    ]
-    parts = corrections.correct(cut_rows(join_rows(order, right_to_left=mirrored), detections, (), setting), setting)
-    regions = [region for part in parts for region in part_regions(sheet, part, setting)]
-    return sort_regions(sheet, [*regions, *pictures(sheet, lines, detections)], right_to_left=mirrored)
+        groups += [group] if i >= 0 and detections[i].kind != "figure" else cluster(group, reach)
+    order = reading_order([shapes.bounding_box(line.box for line in group) for group in groups])
+    return join_rows(line for i in order for row in group_rows(groups[i]) for line in row)
 
 
 def pictures(sheet: Sheet, lines: Sequence[Line], detections: Iterable[Detected]) -> list[Region]:
     """Return the tables and figures on a page that have no text."""
     return [
-        Region(detection.kind, sheet.page, detection.box, "", detection.score)
-        for detection in _deduplicate(detections)
+        Region(detection.kind, sheet.page, detection.box)
+        for detection in detections
         if detection.kind in _ATOMIC and not any(fraction_inside(line.box, detection.box) >= _INSIDE for line in lines)
     ]
 
 
 def cut_rows(
-    rows: Iterable[list[Line]], detections: Iterable[Detected], fixed: Iterable[Part], setting: Setting
+    rows: Iterable[list[Line]], detections: Sequence[Detected], fixed: Iterable[Part], setting: Setting
 ) -> list[Part]:
     """Cut the rows of a page, in reading order, into parts; ``fixed`` ones are in place of their first lines.
 
     A row belongs to the detection that most of it is in, and begins a part where the detection changes, or where it
     does not continue the paragraph above. Rows with gaps as those of fields have are lines of their own.
     """
-    detections, places = _deduplicate(detections), {id(line): part for part in fixed for line in part.lines}
+    places, placed = {id(line): part for part in fixed for line in part.lines}, set[int]()
     parts, owner, last = list[Part](), -1, None  # the detection and the row that the next one may continue
-    placed, was_field = set[int](), False
+    was_field = False
     for row in (part for whole_row in rows for part in _divide(whole_row, detections)):
         for part in (places[id(line)] for line in row if id(line) in places):
             if id(part) not in placed:
@@ -117,7 +84,7 @@ def cut_rows(
         owner, was_field = max(owner, new) if is_same else new, is_field
         kind, level = shapes.label_kind(detections[owner].label) if owner >= 0 else ("paragraph", 0)
         if not is_same:
-            parts.append(Part(kind, level, detections[owner].score if owner >= 0 else 1.0, rest))
+            parts.append(Part(kind, level, rest))
         else:
             above = parts[-1]
             text = f"{above.text or last.text}\n{whole.text}" if last and is_field and kind in _PROSE else ""
@@ -137,35 +104,23 @@ def _divide(row: Sequence[Line], detections: Sequence[Detected]) -> Iterator[lis
 
 def _is_field(row: Sequence[Line]) -> bool:
     """Return True if a row has a gap as wide as that between a label and its value, but not just one after a marker."""
-    gaps = [-interval_overlap(a.box[::2], b.box[::2]) >= _TAB * b.height for a, b in pairwise(row)]
+    gaps = [-shapes.interval_overlap(a.box[::2], b.box[::2]) >= _TAB * b.height for a, b in pairwise(row)]
     return any(gaps[1:] if is_marker(row[0].text) else gaps)
 
 
 def part_regions(sheet: Sheet, part: Part, setting: Setting) -> Iterator[Region]:
     """Yield the regions of a part: each item of a list, each reference, or the whole part."""
-    split = {"item": split_items, "reference": split_references}.get(part.kind)
-    for lines in split(part.lines, right_to_left=setting.right_to_left) if split else [part.lines]:
-        if part.text or part.kind != "figure":
-            text = part.text or region_text(part.kind, lines, setting.words, right_to_left=setting.right_to_left)
-        else:
-            text = "\n".join(map(row_text, join_rows(lines, right_to_left=setting.right_to_left)))
-        box, size = shapes.bounding_box(line.box for line in lines), median(line.height for line in lines)
+    for lines in split_marked(part.kind, part.lines):
+        own = "\n".join(map(row_text, join_rows(lines))) if part.kind == "figure" else ""
+        text = part.text or own or region_text(part.kind, lines, setting.words)
+        size = 0.0 if part.is_whole else median(line.height for line in lines)
         written = cell_texts(text) if part.kind == "table" else text
         hyphens = sum(line.text.count("-") for line in lines) - written.count("-")
-        yield Region(part.kind, sheet.page, box, text, part.score, part.level, size, hyphens)
+        box = shapes.bounding_box(line.box for line in lines)
+        yield Region(part.kind, sheet.page, box, text, part.level, size, hyphens)
 
 
-def sort_regions(sheet: Sheet, regions: Sequence[Region], *, right_to_left: bool = False) -> list[Region]:
-    """Return the regions of a page in reading order: headers, the page, its footnotes, footers."""
-    parts: list[list[Region]] = [[], [], [], []]
-    for region in regions:
-        is_header = region.kind == "furniture" and region.box[1] + region.box[3] < sheet.height
-        parts[0 if is_header else {"furniture": 3, "footnote": 2}.get(region.kind, 1)].append(region)
-    orders = (reading_order([region.box for region in part], right_to_left=right_to_left) for part in parts)
-    return [part[i] for part, order in zip(parts, orders, strict=True) for i in order]
-
-
-def _deduplicate(detections: Iterable[Detected]) -> list[Detected]:
+def deduplicate(detections: Iterable[Detected]) -> list[Detected]:
     """Return detections without duplicates and parts of tables and figures, the most confident first."""
     unique = list[Detected]()
     for new in sorted(detections, key=lambda a: (-a.score * (1.0 if a.kind == "paragraph" else _SPECIFIC), a.box)):

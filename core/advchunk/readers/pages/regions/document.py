@@ -2,32 +2,25 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from statistics import median
 from typing import Any, NamedTuple
 
-from advchunk.readers.pages.regions.assignment import cut_rows, part_regions, pictures
-from advchunk.readers.pages.regions.code import find_code
-from advchunk.readers.pages.regions.corrections import Part, correct
+from advchunk.errors import require
+from advchunk.readers.pages.regions.assignment import arrange, cut_rows, deduplicate, part_regions, pictures
+from advchunk.readers.pages.regions.corrections import Part, correct, find_code, fixed_part
 from advchunk.readers.pages.regions.grids import Grid, aligned_tables, read_grid
+from advchunk.readers.pages.regions.grouping import Setting
 from advchunk.readers.pages.regions.prose import (
     UNKNOWN,
     WordList,
     continues_sentence,
     group_rows,
+    is_right_to_left,
     join_lines,
-    region_text,
 )
 from advchunk.readers.pages.regions.running import is_in_margin, running_heads
-from advchunk.readers.pages.regions.setting import Setting
-from advchunk.readers.pages.regions.shapes import (
-    Detected,
-    Line,
-    Region,
-    Sheet,
-    bounding_box,
-    fraction_inside,
-)
+from advchunk.readers.pages.regions.shapes import Detected, Line, Region, Sheet, bounding_box, fraction_inside
 from advchunk.readers.pages.regions.stream import read_rows
 from advchunk.readers.writing import Furniture, Writer, left_out, squeeze
 from advchunk.records import BlockKind, Document, Place
@@ -40,68 +33,110 @@ _FLOATING: frozenset[BlockKind] = frozenset({"figure", "table", "caption", "foot
 
 
 class DetectedPage(NamedTuple):
-    """A page, its lines, what a detector finds on it, and the tables that are drawn with lines."""
+    """A page, its lines, what a detector finds on it, and the tables that are drawn with lines.
+
+    Parameters
+    ----------
+    fixed : parts that a detector has read itself, whose lines are not among ``lines``.
+    is_ordered : whether the lines are in the order of a file, which is kept unless the page disproves it.
+    """
 
     sheet: Sheet
     lines: list[Line]
-    detections: list[Detected]
+    detections: Sequence[Detected] = ()
     grids: Sequence[Grid] = ()
+    fixed: Sequence[Part] = ()
+    is_ordered: bool = True
 
 
-class Page(NamedTuple):
-    """A page and its regions in reading order, and the words of the document."""
+def find_regions(pages: Iterable[DetectedPage]) -> tuple[list[Region], WordList]:
+    """Return the regions of all pages in reading order, each line in one, and the words of the document.
 
-    sheet: Sheet
-    regions: list[Region]
-    words: WordList = UNKNOWN
+    Pages of a PDF are in the order of their text (`stream`). Running heads, tables that are drawn with lines, code, and
+    lines that run up or down the page are found first, by what repeats, by the drawing, by fonts and by heights,
+    because detectors find them badly; tables without lines by their columns, where a detector finds none. Detections
+    are only approximate: of two in the same place the more confident one counts, a table or figure absorbs everything
+    inside it except its caption, and a paragraph absorbs lines just outside its box that continue it. `corrections`
+    follow, of what the lines disprove. The boxes of regions are those of their lines.
 
-
-def build_pages(pages: Sequence[DetectedPage]) -> list[Page]:
-    """Find the regions of all pages of a PDF, in the order of its text (`stream`).
-
-    Running heads, tables that are drawn with lines, code, and lines that run up or down the page are found first, by
-    what repeats, by the drawing, by fonts and by heights, because detectors find them badly; tables without lines by
-    their columns, where a detector finds none.
+    Pages that are read from right to left are read in a mirror.
     """
-    running = running_heads((page.sheet, page.lines) for page in pages)
-    rows, read = [read_rows(_body(page.lines, running)) for page in pages], list[DetectedPage]()
-    for page, page_rows in zip(pages, rows, strict=True):
-        read.append(page._replace(detections=[*page.detections, *aligned_tables(page_rows)]))
-    usual = _usual(read)
-    return [_build_page(page, page_rows, running, usual) for page, page_rows in zip(read, rows, strict=True)]
+    pages = [*pages]
+    mirrored = [is_right_to_left(line.text for line in _all_lines(page)) for page in pages]
+    pages = [_mirror(page) if is_mirrored else page for page, is_mirrored in zip(pages, mirrored, strict=True)]
+    running = running_heads((page.sheet, _all_lines(page)) for page in pages)
+    rows = [_read_rows(page, running) for page in pages]
+    for i, page in enumerate(pages):
+        tables = aligned_tables(rows[i]) if page.is_ordered else []
+        pages[i] = page._replace(detections=deduplicate([*page.detections, *tables]))
+    usual, regions = _usual(pages), list[Region]()
+    for page, page_rows, is_mirrored in zip(pages, rows, mirrored, strict=True):
+        for region in _page_regions(page, page_rows, running, usual):
+            regions.append(region._replace(box=page.sheet.mirror(region.box)) if is_mirrored else region)
+    return regions, usual.words
 
 
-def _build_page(page: DetectedPage, rows: Sequence[list[Line]], running: Set[int], usual: Setting) -> Page:
-    setting, fixed, rest = usual.on_page([line for row in rows for line in row]), list[Part](), rows
+def _all_lines(page: DetectedPage) -> list[Line]:
+    return [*page.lines, *(line for part in page.fixed for line in part.lines)]
+
+
+def _mirror(page: DetectedPage) -> DetectedPage:
+    """Return a page as in a mirror."""
+    mirror = page.sheet.mirror
+
+    def turned(lines: Iterable[Line]) -> list[Line]:
+        return [line._replace(box=mirror(line.box), cells=tuple(turned(line.cells))) for line in lines]
+
+    return page._replace(
+        lines=turned(page.lines),
+        detections=[detection._replace(box=mirror(detection.box)) for detection in page.detections],
+        grids=[[[box and mirror(box) for box in reversed(row)] for row in grid] for grid in page.grids],
+        fixed=[part._replace(lines=turned(part.lines)) for part in page.fixed],
+    )
+
+
+def _read_rows(page: DetectedPage, running: Set[int]) -> list[list[Line]]:
+    """Return the rows of a page that are its text: without running heads, and lines that run up or down."""
+    apart = running | {id(line) for line in _tilted(page.lines)}
+    body = [line for line in page.lines if id(line) not in apart]
+    fixed = [part for part in page.fixed if id(part.lines[0]) not in running]
+    return read_rows(body) if page.is_ordered else arrange(body, page.detections, fixed)
+
+
+def _page_regions(
+    page: DetectedPage, rows: Sequence[list[Line]], running: Set[int], usual: Setting
+) -> Iterator[Region]:
+    """Yield the regions of a page: running heads, the page, its footnotes, running feet."""
+    setting, fixed, rest = usual.on_page([line for row in rows for line in row]), [*page.fixed], rows
     for grid in page.grids:
         if table := read_grid(grid, rest, usual.words):
-            fixed.append(Part("table", 0, 1.0, table.lines, table.text))
-            rest = [_without(row, table.lines) for row in rest]
-    fixed += [_fixed_part("code", piece) for piece in find_code([line for row in rest for line in row], setting)]
-    heads = [_fixed_part("furniture", row) for row in group_rows(line for line in page.lines if id(line) in running)]
-    foot = [head for head in heads if head.lines[0].box[1] > page.sheet.height / 2]
-    tilted = [_fixed_part("paragraph", [line]) for line in _tilted(page.lines) if id(line) not in running]
+            fixed.append(table)
+            taken = {id(line) for line in table.lines}
+            rest = [[line for line in row if id(line) not in taken] for row in rest]
+    fixed += find_code([row for row in rest if row], setting)
+    heads = group_rows(line for line in _all_lines(page) if id(line) in running)
     body = correct(cut_rows(rows, page.detections, fixed, setting), setting)
-    body = [part._replace(kind="paragraph") if part.kind == "furniture" else part for part in body]  # repeats are known
-    parts = [*heads[: len(heads) - len(foot)], *body, *tilted, *foot]
-    regions = [region for part in parts for region in part_regions(page.sheet, part, setting)]
-    return Page(page.sheet, [*regions, *pictures(page.sheet, page.lines, page.detections)], usual.words)
+    tilted = [fixed_part("paragraph", [line]) for line in _tilted(page.lines) if id(line) not in running]
+    parts = [*(_checked(page, part) for part in body), *tilted, *(fixed_part("furniture", row) for row in heads)]
+    for part in sorted(parts, key=lambda part: _rank(page, part)):
+        yield from part_regions(page.sheet, part, setting)
+    yield from pictures(page.sheet, page.lines, page.detections)
 
 
-def _fixed_part(kind: BlockKind, lines: list[Line]) -> Part:
-    return Part(kind, 0, 1.0, lines, region_text(kind, lines))
+def _checked(page: DetectedPage, part: Part) -> Part:
+    """Return a part of a page, which is no running head in a file, where those are known, or outside of the margins."""
+    is_text = page.is_ordered or not all(is_in_margin(page.sheet, line) for line in part.lines)
+    return part._replace(kind="paragraph") if part.kind == "furniture" and is_text else part
 
 
-def _body(lines: Sequence[Line], running: Set[int]) -> list[Line]:
-    """Return the lines of a page that are its text: without running heads, and lines that run up or down."""
-    tilted = {id(line) for line in _tilted(lines)}
-    return [line for line in lines if id(line) not in running | tilted]
+def _rank(page: DetectedPage, part: Part) -> int:
+    if part.kind == "furniture":
+        return 3 if part.lines[0].box[1] > page.sheet.height / 2 else 0
+    return 2 if part.kind == "footnote" and not page.is_ordered else 1
 
 
 def _usual(pages: Sequence[DetectedPage]) -> Setting:
-    """Return the setting of the lines outside of tables and code, which may be most of a file; of all lines if prose is
-    rare.
-    """
+    """Return the setting of lines outside of tables and code, which may be most of a file; of all if prose is rare."""
     lines, prose = [line for page in pages for line in page.lines], list[Line]()
     for page in pages:
         boxes = [detection.box for detection in page.detections if detection.kind == "table"]
@@ -119,18 +154,13 @@ def _tilted(lines: Sequence[Line]) -> list[Line]:
     return tilted if 2 * len(tilted) < len(lines) else []
 
 
-def _without(lines: Sequence[Line], taken: Sequence[Line]) -> list[Line]:
-    ids = {id(line) for line in taken}
-    return [line for line in lines if id(line) not in ids]
-
-
 def build_document(
-    pages: Sequence[Page],
+    regions: Iterable[Region],
+    words: WordList = UNKNOWN,
     *,
     furniture: Furniture = "drop",
-    id: str = "",
     metadata: Mapping[str, Any] | None = None,
-    unread: Mapping[str, int] | None = None,
+    unread: int = 0,
 ) -> Document:
     """Build a document from the regions of all pages, and join paragraphs across columns and pages, and tables across
     pages.
@@ -139,36 +169,31 @@ def build_document(
     floating regions; both are one block with several places. The level of a heading is that of its number, else the
     detector's, else 2, or 1 for a larger one. The place of a picture without text is added to its caption. Running
     heads are dropped, or kept as blocks; ``left_out`` in the metadata counts them, and repeated headers of tables.
+
+    Parameters
+    ----------
+    words : those of the document.
+    unread : characters that are left out because they cannot be read.
     """
-    regions = [region for page in pages for region in page.regions]
-    counts = Counter[str]()
-    if furniture == "drop":
-        counts["running heads"] = sum(region.kind == "furniture" for region in regions)
-        regions = [region for region in regions if region.kind != "furniture"]
+    everything, counts = [*regions], Counter[str]()
+    regions = [region for region in everything if region.kind != "furniture" or furniture == "keep"]
+    counts["running heads"] = len(everything) - len(regions)
     counts["hyphens"] = sum(region.hyphens for region in regions)
     usual, writer = median([region.size for region in regions if region.kind == "heading"] or [0.0]), Writer("pages")
-    for region, places in _join_regions(regions, pages[0].words if pages else UNKNOWN, counts):
+    for region, places in _join_regions(regions, words, counts):
         title = squeeze(region.text) if region.kind == "heading" else None
         writer.add(region.kind, region.text, _level(region, usual), title=title, places=dict.fromkeys(places))
-    return writer.document(id, {**left_out({**counts, **(unread or {})}), **(metadata or {})})
+    return writer.document(metadata={**left_out({**counts, "unreadable characters": unread}), **(metadata or {})})
 
 
-def mark_running(pages: Sequence[Page]) -> list[Page]:
-    """Return pages whose running heads are of the kind "furniture", as are those in the margins that a detector calls
-    so.
-    """
-    lines = [[Line(region.text, region.box) for region in regions] for _, regions, _ in pages]
-    running = running_heads((page.sheet, page_lines) for page, page_lines in zip(pages, lines, strict=True))
-
-    def mark(sheet: Sheet, region: Region, line: Line) -> Region:
-        if id(line) in running or (region.kind == "furniture" and is_in_margin(sheet, line)):
-            return region._replace(kind="furniture", level=0)
-        return region._replace(kind="paragraph") if region.kind == "furniture" else region
-
-    return [
-        Page(sheet, [mark(sheet, region, line) for region, line in zip(regions, page_lines, strict=True)], words)
-        for (sheet, regions, words), page_lines in zip(pages, lines, strict=True)
-    ]
+def read_detected(pages: Sequence[DetectedPage], *, keeps_furniture: bool) -> Document:
+    """Return the document of the pages that a detector, or OCR, results in; an error if they have no text."""
+    regions, words = find_regions(pages)
+    furniture: Furniture = "keep" if keeps_furniture else "drop"
+    document = build_document(regions, words, furniture=furniture, metadata={"page_count": len(pages)})
+    rule = "a result of a detector must have text: run its OCR, or read the PDF itself (readers.pages.pdf.read)"
+    require(bool(document.text) or not regions, rule, f"{len(pages)} pages of boxes")
+    return document
 
 
 def _level(region: Region, usual: float) -> int:
@@ -181,32 +206,44 @@ def _level(region: Region, usual: float) -> int:
 
 
 def _join_regions(regions: Iterable[Region], words: WordList, counts: Counter[str]) -> list[tuple[Region, list[Place]]]:
-    """Return the regions that become blocks, and their places: paragraphs joined, and pictures as places of
-    captions.
-    """
-    parts, pictures = list[tuple[Region, list[Place]]](), list[Region]()
+    """Return the regions that become blocks, joined, and their places; those of pictures are in captions."""
+    parts, pictures = list[list[Region]](), list[Region]()
     last = -1  # index of the paragraph that may continue
     for region in regions:
         if not region.text.strip():
             pictures.append(region)
-        elif region.kind == "paragraph" and last >= 0 and _continues(above := parts[last][0], region):
-            text, places = join_lines([above.text, region.text], words), [*parts[last][1], _place(region)]
-            counts["hyphens"] += above.text.count("-") + region.text.count("-") - text.count("-")
-            parts[last] = above._replace(text=text), places
-        elif parts and _continues_table(*parts[-1], region):
-            above, places = parts[-1]
-            joined = _join_tables(above.text, region.text)
-            counts["repeated table headers"] += joined.count("\n") < f"{above.text}\n{region.text}".count("\n") - 1
-            parts[-1] = above._replace(text=joined), [*places, _place(region)]
+        elif region.kind == "paragraph" and last >= 0 and _continues(parts[last][-1], region):
+            parts[last].append(region)
+        elif parts and _continues_table(parts[-1][-1], region):
+            parts[-1].append(region)
         else:
-            parts.append((region, [_place(region)]))
+            parts.append([region])
             if region.kind not in _FLOATING:
                 last = len(parts) - 1 if region.kind == "paragraph" else -1
+    joined = [(_join(part, words, counts), [*map(_place, part)]) for part in parts]
     for picture in pictures:
-        captions = [part for part in parts if part[0].kind == "caption" and part[0].page == picture.page]
+        captions = [part for part in joined if part[0].kind == "caption" and part[0].page == picture.page]
         if captions:
             min(captions, key=lambda part: _distance(part[0], picture))[1].append(_place(picture))
-    return parts
+    return joined
+
+
+def _join(parts: Sequence[Region], words: WordList, counts: Counter[str]) -> Region:
+    """Return the parts of a paragraph, or of a table, as one region; a header that is repeated is in it once."""
+    first, *rest = parts
+    if not rest:
+        return first
+    if first.kind == "paragraph":
+        text = join_lines([part.text for part in parts], words)
+        counts["hyphens"] += sum(part.text.count("-") for part in parts) - text.count("-")
+        return first._replace(text=text)
+    tables = [part.text.split("\n") for part in parts]
+    repeats = [table[:2] == tables[0][:2] for table in tables[1:]]
+    counts["repeated table headers"] += sum(repeats)
+    rows = [
+        table[2:] if is_same else [table[0], *table[2:]] for table, is_same in zip(tables[1:], repeats, strict=True)
+    ]
+    return first._replace(text="\n".join([first.text, *(row for own in rows for row in own)]))
 
 
 def _place(region: Region) -> Place:
@@ -219,25 +256,16 @@ def _continues(above: Region, below: Region) -> bool:
     return (not sizes[0] or sizes[1] <= 1.25 * sizes[0]) and continues_sentence(above.text, below.text)
 
 
-def _continues_table(above: Region, places: Sequence[Place], below: Region) -> bool:
-    """Return True if a table has as many columns as the one before it, which ends the page before and begins at the
-    same edge.
-    """
+def _continues_table(above: Region, below: Region) -> bool:
+    """Return True if a table continues one of as many columns, which ends the page before, at the same edge."""
     first, second = (region.text.split("\n", 1)[0] for region in (above, below))
     return (
         above.kind == below.kind == "table"
-        and below.page == places[-1].page + 1
-        and first.startswith("|")
-        and second.startswith("|")
+        and below.page == above.page + 1
+        and first[:1] == second[:1] == "|"
         and first.count("|") == second.count("|")
         and abs(above.box[0] - below.box[0]) <= _EDGE * (above.box[2] - above.box[0])
     )
-
-
-def _join_tables(above: str, below: str) -> str:
-    """Join the parts of a table; a header that is repeated is in it once."""
-    head, rule, *rows = below.split("\n")
-    return "\n".join([above, *([] if above.startswith(f"{head}\n{rule}") else [head]), *rows])
 
 
 def _distance(a: Region, b: Region) -> float:

@@ -1,20 +1,32 @@
 """Find and read tables without a model: those whose cells are drawn with lines, and those whose columns are apart."""
 
+import logging
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from functools import cache
+from io import BytesIO
 from itertools import accumulate, pairwise
 from statistics import median
-from typing import NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from advchunk.errors import import_extra
+from advchunk.readers.pages.regions.corrections import Part
 from advchunk.readers.pages.regions.prose import UNKNOWN, WordList, is_marker, region_text, table_rows
-from advchunk.readers.pages.regions.shapes import Box, Detected, Line, bounding_box, box_area, fraction_inside
+from advchunk.readers.pages.regions.shapes import Box, Detected, Line, bounding_box, box_area, fraction_inside, union
 from advchunk.readers.writing import pipe_table
 
-Interval: TypeAlias = tuple[float, float]
 Grid: TypeAlias = list[list[Box | None]]
-"""The cells of each row of a table; None where a cell of another row or column reaches over."""
+"""The cells of each row of a table, in points, origin top left; None where a cell of another row or column reaches
+over.
+"""
+FEWEST_PATHS = 4
+"""Lines and other shapes of a page that may have tables."""
+
+_LIBRARY = logging.getLogger("pdfminer")
+_log = logging.getLogger("advchunk")
 
 _LONGEST = 300  # mean characters of a cell: boxes with more are not cells but the columns of a page
 _FEWEST = 3  # rows of a table without lines that have text in two columns or more
@@ -29,14 +41,45 @@ _MOST_ROWS = 2  # of a grid, over which a cell of several lines may reach
 _FILLED = 1 / 3  # of the cells: those of a drawing are mostly empty
 
 
-class GridTable(NamedTuple):
-    """A table: the lines in it, and its rows as a pipe table."""
+@contextmanager
+def open_grids(data: bytes, password: str | None, name: str) -> Iterator[Callable[[int], list[Grid]]]:
+    """Open a PDF with pdfplumber, and yield a function that returns the grids that are drawn on a page, by its number;
+    pages that pdfplumber cannot read have none, and a warning says so.
+    """
+    failures, before = dict[int, str](), _LIBRARY.level
+    with ExitStack() as stack:
 
-    lines: list[Line]
-    text: str
+        @cache
+        def opened() -> Any:
+            library = import_extra("pdfplumber", "pdf")
+            return stack.enter_context(library.open(BytesIO(data), password=password))
+
+        def find(number: int) -> list[Grid]:
+            _LIBRARY.setLevel(logging.ERROR)  # it warns of fonts, which are not used here
+            try:
+                with closing(opened().pages[number - 1]) as page:
+                    left, top = page.bbox[:2]
+                    rows = [[row.cells for row in table.rows] for table in page.find_tables()]
+            except ImportError:
+                raise
+            except Exception as error:  # noqa: BLE001 - it raises whatever a damaged page leads it to
+                failures[number] = type(error).__name__
+                return []
+            finally:
+                _LIBRARY.setLevel(before)
+            return [[[cell and _shifted(cell, left, top) for cell in row] for row in table] for table in rows]
+
+        yield find
+    if failures:
+        pages, reasons = ", ".join(map(str, failures)), ", ".join(sorted({*failures.values()}))
+        _log.warning("%s: tables that are drawn with lines are not recognized on pages %s: %s", name, pages, reasons)
 
 
-def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: WordList = UNKNOWN) -> GridTable | None:
+def _shifted(cell: Box, left: float, top: float) -> Box:
+    return cell[0] - left, cell[1] - top, cell[2] - left, cell[3] - top
+
+
+def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: WordList = UNKNOWN) -> Part | None:
     """Return the table in a grid on a page, given its rows; None if the grid has no two rows and columns with text.
 
     A grid that frames something else, a part of many rows, or cells that the file reads line by line, is no table.
@@ -44,10 +87,8 @@ def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: WordList = UNKN
     boxes = [box for row in grid for box in row if box]
     outer = bounding_box(boxes)
     parts = [[line for line in row if fraction_inside(line.box, outer) > 1 / 2] for row in page]
-    inside, torn = (
-        [line for part in parts for line in part],
-        [0 < len(a) < len(b) for a, b in zip(parts, page, strict=True)],
-    )
+    inside = [line for part in parts for line in part]
+    torn = [0 < len(a) < len(b) for a, b in zip(parts, page, strict=True)]
     pieces = [piece for line in inside for piece in line.cells or (line,)]
     texts, outside, order = defaultdict[Box, list[Line]](list), 0, list[tuple[int, int]]()
     places = {box: (i, j) for i, row in enumerate(grid) for j, box in enumerate(row) if box}
@@ -59,9 +100,7 @@ def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: WordList = UNKN
     jumps = [range(above + 1, below + 1) for (below, _), (above, _) in pairwise(order) if 0 < below - above <= most]
     continued = {i for jump in jumps for i in jump}
     starts = list(accumulate(i not in continued for i in range(len(grid))))
-    cells = [
-        (starts[i], j) for i, j in order
-    ]  # the file has them one after the other, unless lines between rows are missing
+    cells = [(starts[i], j) for i, j in order]  # one after the other, unless lines between rows are missing
     merged = list[list[list[Line]]]()
     for i, row in enumerate(grid):
         own = [texts[box] if box else [] for box in row]
@@ -81,7 +120,7 @@ def read_grid(grid: Grid, page: Sequence[Sequence[Line]], words: WordList = UNKN
         and sum(torn) <= _MOST_OUTSIDE * sum(map(bool, parts))
         and sum(map(len, filled)) <= _LONGEST * len(filled)
     )
-    return GridTable(inside, pipe_table(rows)) if is_table else None
+    return Part("table", 0, inside, pipe_table(rows)) if is_table else None
 
 
 def _owners(pieces: Sequence[Line], boxes: Sequence[Box]) -> Iterator[tuple[int, float]]:
@@ -105,7 +144,7 @@ def _search(rows: Sequence[list[Line]]) -> Iterator[Box]:
     while start < len(rows):
         columns, end = _columns(rows[start]), start + 1
         while end < len(rows) and _is_near(rows[end - 1], rows[end]):
-            wider = _union([*columns, *_columns(rows[end])], _height(rows[end]))
+            wider = union([*columns, *_columns(rows[end])], _GUTTER * _height(rows[end]))
             if len(wider) < 2 or (len(wider) < len(columns) and end - start >= _FEWEST):
                 break
             columns, end = wider, end + 1
@@ -125,19 +164,8 @@ def _height(row: Sequence[Line]) -> float:
     return max(piece.height for piece in row)
 
 
-def _columns(row: Sequence[Line]) -> list[Interval]:
-    return _union([piece.box[::2] for piece in row], _height(row))
-
-
-def _union(intervals: Sequence[Interval], height: float) -> list[Interval]:
-    """Return the union of intervals, from left to right; those with less than a gutter between them are one."""
-    union = list[Interval]()
-    for left, right in sorted(intervals):
-        if union and left - union[-1][1] < _GUTTER * height:
-            union[-1] = union[-1][0], max(union[-1][1], right)
-        else:
-            union.append((left, right))
-    return union
+def _columns(row: Sequence[Line]) -> list[tuple[float, float]]:
+    return union((piece.box[::2] for piece in row), _GUTTER * _height(row))
 
 
 def _trim(rows: Sequence[list[Line]]) -> list[list[Line]]:
@@ -151,7 +179,7 @@ def _trim(rows: Sequence[list[Line]]) -> list[list[Line]]:
     return list(rows[several[0] : last + 1])
 
 
-def _is_table(rows: Sequence[Sequence[Line]], columns: Sequence[Interval]) -> bool:
+def _is_table(rows: Sequence[Sequence[Line]], columns: Sequence[tuple[float, float]]) -> bool:
     """Return True if rows begin on one line in all columns, one of which at most has long texts, and most have an edge.
 
     Columns of a page have long texts, and those of its authors are centered. A column of marks before another is a
@@ -178,7 +206,7 @@ def _is_table(rows: Sequence[Sequence[Line]], columns: Sequence[Interval]) -> bo
     )
 
 
-def _is_in(piece: Line, column: Interval) -> bool:
+def _is_in(piece: Line, column: tuple[float, float]) -> bool:
     return column[0] <= (piece.box[0] + piece.box[2]) / 2 <= column[1]
 
 

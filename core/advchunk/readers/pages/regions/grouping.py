@@ -1,30 +1,83 @@
-"""Group the lines of a page into paragraphs by their distances."""
+"""The typography of a document, and the lines of a page in paragraphs by their distances."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from statistics import median
+from typing import NamedTuple
 
-from advchunk.readers.pages.regions.prose import is_marker, is_right_to_left
-from advchunk.readers.pages.regions.shapes import Line, interval_overlap
+from advchunk.readers.pages.regions.prose import UNKNOWN, WordList, is_marker
+from advchunk.readers.pages.regions.shapes import Font, Line, interval_overlap
 
-TIGHT, LOOSE, LOOSEST = 0.15, 0.3, 0.4
-"""Distances beyond the usual line spacing, in line heights: of lines surely of one paragraph, at most, and at most on
-scans."""
-FARTHEST = 2.0
-"""Distance beyond the usual spacing even of widely set lines, in line heights."""
-
+# Distances beyond the usual line spacing, in line heights: of lines surely of one paragraph, at most, and at most on
+# scans; and even of widely set lines.
+_TIGHT, _LOOSE, _LOOSEST, _FARTHEST = 0.15, 0.3, 0.4, 2.0
+_FEWEST = 5  # lines of a document that show what is usual in it
+_LARGE = 1.15  # times the usual height: headings are larger by at least 1.2, small capitals and accents by less
 _SPACE, _TAB = 0.5, 3.0  # between pieces of one line, and after a bullet
 _AHEAD = 100  # lines, from the top, to search for neighbors: a page has few side by side
 
 
-def line_spacing(lines: Sequence[Line]) -> float:
+class Setting(NamedTuple):
+    """The typography of a document.
+
+    Parameters
+    ----------
+    font, height : of most characters; `Font` () and 0 if fonts are unknown, or the lines too few to tell.
+    words : all words (`prose.join_lines`).
+    leading : usual distance from a line to the next, in line heights; negative if their boxes overlap.
+    """
+
+    font: Font = Font()
+    height: float = 0.0
+    words: WordList = UNKNOWN
+    leading: float = 0.0
+
+    @classmethod
+    def of(cls, lines: Iterable[Line]) -> "Setting":
+        """Return the setting of all lines of a document."""
+        heights, fonts, texts = Counter({0.0: 0}), Counter({Font(): 0}), list[str]()
+        for line in lines:
+            texts.append(line.text)
+            if line.font.name:
+                heights[round(line.height, 1)] += len(line.text)
+                fonts[line.font] += len(line.text)
+        if len(texts) < _FEWEST:
+            fonts, heights = Counter({Font(): 0}), Counter({0.0: 0})
+        font, height = fonts.most_common(1)[0][0], heights.most_common(1)[0][0]
+        return cls(font, height, WordList.of(texts))
+
+    @property
+    def reach(self) -> float:
+        """Largest distance of the lines of one paragraph, in line heights; boxes of scans vary more."""
+        return self.leading + (_LOOSE if self.height else _LOOSEST)
+
+    @property
+    def near(self) -> float:
+        """Distance of lines that are surely of one paragraph, in line heights."""
+        return self.leading + _TIGHT
+
+    def is_large(self, line: Line) -> bool:
+        """Return True if a line is set larger than the text; False if fonts are unknown."""
+        return bool(self.height) and line.height >= _LARGE * self.height
+
+    def is_usual(self, line: Line) -> bool:
+        """Return True if a line is in the font and size of the text; False if fonts are unknown."""
+        return bool(self.height) and line.font == self.font and not self.is_large(line)
+
+    def on_page(self, lines: Sequence[Line]) -> "Setting":
+        """Return the setting with the leading of a page."""
+        return self._replace(leading=_line_spacing(lines))
+
+
+def _line_spacing(lines: Sequence[Line]) -> float:
     """Return the usual distance from a line of this page to the next below, in line heights."""
     gaps, by_top = list[float](), sorted(lines, key=lambda line: line.box[1])
     for i, line in enumerate(by_top):
         for below in by_top[i + 1 : i + 1 + _AHEAD]:
-            if below.box[1] > line.box[3] + FARTHEST * line.height:
+            if below.box[1] > line.box[3] + _FARTHEST * line.height:
                 break
-            if below.box[1] > (line.box[1] + line.box[3]) / 2 and belong_together(line, below, FARTHEST):
+            if below.box[1] > (line.box[1] + line.box[3]) / 2 and belong_together(line, below, _FARTHEST):
                 gaps.append(-interval_overlap(line.box[1::2], below.box[1::2]) / line.height)
                 break
     return median(gaps or [0.0])
@@ -37,9 +90,7 @@ def belong_together(a: Line, b: Line, leading: float) -> bool:
     if down > height / 2:
         if across > -_SPACE * height or across <= -_TAB * height:
             return across > -_SPACE * height
-        first, last = sorted((a, b), key=lambda line: line.box[0])
-        marker = last if is_right_to_left([a.text, b.text]) else first  # it marks only the text after it
-        return is_marker(marker.text)
+        return is_marker(min(a, b, key=lambda line: line.box[0]).text)  # it marks only the text after it
     similar = max(a.height, b.height) <= 1.25 * height
     return similar and down > -leading * height and across > min(a.box[2] - a.box[0], b.box[2] - b.box[0]) / 2
 
@@ -53,22 +104,14 @@ def cluster(lines: Sequence[Line], leading: float) -> list[list[Line]]:
             root[i] = i = root[root[i]]
         return i
 
-    for i, j in pairs(lines, leading):
-        first, second = sorted((find(i), find(j)))
-        root[second] = first
+    by_top = sorted(range(len(lines)), key=lambda i: lines[i].box[1])
+    for place, i in enumerate(by_top):
+        end = lines[i].box[3] + max(leading, 0) * lines[i].height
+        for j in takewhile(lambda j: lines[j].box[1] <= end, by_top[place + 1 : place + 1 + _AHEAD]):  # noqa: B023
+            if belong_together(lines[i], lines[j], leading):
+                first, second = sorted((find(i), find(j)))
+                root[second] = first
     clusters = defaultdict[int, list[Line]](list)
     for i, line in enumerate(lines):
         clusters[find(i)].append(line)
     return list(clusters.values())
-
-
-def pairs(lines: Sequence[Line], leading: float) -> Iterator[tuple[int, int]]:
-    """Yield each pair of lines that belong together, once."""
-    by_top = sorted(range(len(lines)), key=lambda i: lines[i].box[1])
-    for place, i in enumerate(by_top):
-        end = lines[i].box[3] + max(leading, 0) * lines[i].height
-        for j in by_top[place + 1 : place + 1 + _AHEAD]:
-            if lines[j].box[1] > end:
-                break
-            if belong_together(lines[i], lines[j], leading):
-                yield i, j

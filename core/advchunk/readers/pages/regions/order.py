@@ -9,11 +9,8 @@ side somewhere: a centered table is not a column beside the headings above and b
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TypeAlias
 
-from advchunk.readers.pages.regions.shapes import Box, bounding_box
-
-_Interval: TypeAlias = tuple[float, float]
+from advchunk.readers.pages.regions.shapes import Box, bounding_box, union
 
 _SLACK = 0.005  # overlap of neighboring boxes that is tolerated, as a fraction of the width and the height
 _NARROW = 0.08  # of the width: anything narrower is not a column but a mark or a number beside one
@@ -22,20 +19,15 @@ _AHEAD = 100  # bands to search for the start of another column
 _DEEPEST = 50  # levels of columns within bands within columns
 
 
-def reading_order(boxes: Sequence[Box], *, right_to_left: bool = False) -> list[int]:
+def reading_order(boxes: Sequence[Box]) -> list[int]:
     """Return the indices of the boxes of one page in reading order; the boxes may be slightly too large.
 
-    Boxes that overlap, so that no line separates them, are read from top to bottom. With ``right_to_left``, the right
-    column is read first, as in Arabic and Hebrew.
+    Boxes that overlap, so that no line separates them, are read from top to bottom.
 
     >>> title, left, right, below = (0, 0, 90, 10), (0, 15, 40, 60), (50, 15, 90, 40), (50, 42, 90, 60)
     >>> reading_order([below, right, title, left])
     [2, 3, 1, 0]
-    >>> reading_order([below, right, title, left], right_to_left=True)
-    [2, 1, 0, 3]
     """
-    if right_to_left:
-        boxes = [(-right, top, -left, bottom) for left, top, right, bottom in boxes]
     return _sort(boxes, list(range(len(boxes))), _DEEPEST)
 
 
@@ -73,14 +65,14 @@ def _bands(boxes: Sequence[Box], by_top: list[int], slack: float) -> list[list[i
 
 def _extend_columns(
     boxes: Sequence[Box], bands: Sequence[list[int]], start: int, width: float
-) -> tuple[int, list[_Interval]]:
+) -> tuple[int, list[tuple[float, float]]]:
     """Return the end of the bands from ``start`` on that share columns, and the columns; one band if there are none."""
-    best, covered, is_beside = (start + 1, list[_Interval]()), list[_Interval](), False
+    best, covered, is_beside = (start + 1, list[tuple[float, float]]()), list[tuple[float, float]](), False
     for end in range(start, len(bands)):
         insets = [min(width * _SLACK, (boxes[i][2] - boxes[i][0]) / 4) for i in bands[end]]
-        own = _union([(boxes[i][0] + inset, boxes[i][2] - inset) for i, inset in zip(bands[end], insets, strict=True)])
+        own = union((boxes[i][0] + inset, boxes[i][2] - inset) for i, inset in zip(bands[end], insets, strict=True))
         is_beside = is_beside or len(_columns(own, width)) > 1
-        covered = _union([*covered, *own])
+        covered = union([*covered, *own])
         if len(columns := _columns(covered, width)) > 1:
             best = (end + 1, columns) if is_beside else best
         elif covered[-1][1] - covered[0][0] > width * _WIDE or end - best[0] > _AHEAD:
@@ -88,18 +80,7 @@ def _extend_columns(
     return best
 
 
-def _union(intervals: Sequence[_Interval]) -> list[_Interval]:
-    """Return the union of intervals, from left to right."""
-    union = list[_Interval]()
-    for left, right in sorted(intervals):
-        if union and left <= union[-1][1]:
-            union[-1] = union[-1][0], max(union[-1][1], right)
-        else:
-            union.append((left, right))
-    return union
-
-
-def _columns(covered: Sequence[_Interval], width: float) -> list[_Interval]:
+def _columns(covered: Sequence[tuple[float, float]], width: float) -> list[tuple[float, float]]:
     """Return adjacent columns around wide intervals; a narrow interval joins the nearest."""
     wide = [interval for interval in covered if interval[1] - interval[0] >= width * _NARROW]
     edges = [(a[1] + b[0]) / 2 for a, b in pairwise(wide)]

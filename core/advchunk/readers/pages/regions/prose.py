@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 from unicodedata import bidirectional, east_asian_width
 
 from advchunk.readers.hyphens import HYPHENATED, keeps_hyphen
-from advchunk.readers.pages.regions.shapes import Line, bounding_box, interval_overlap
+from advchunk.readers.pages.regions.shapes import Line, bounding_box, interval_overlap, union
 from advchunk.readers.writing import pipe_table, squeeze
 from advchunk.records import BlockKind
 
@@ -88,27 +88,19 @@ def join_lines(lines: Iterable[str], words: WordList = UNKNOWN) -> str:
 
 
 def continues_sentence(above: str, below: str) -> bool:
-    """Return True if the first text does not end a sentence and the second begins in lower case.
-
-    >>> continues_sentence("the court of", "appeal ruled"), continues_sentence("the court.", "appeal")
-    (True, False)
-    """
+    """Return True if the first text does not end a sentence and the second begins in lower case."""
     end = above.rstrip().rstrip(_CLOSERS)[-1:]
     return bool(end) and end not in _ENDS and below.lstrip(OPENERS)[:1].islower()
 
 
 def is_right_to_left(texts: Iterable[str]) -> bool:
-    """Return True if most letters are of a script written from right to left.
-
-    >>> is_right_to_left(["שלום", "ok"]), is_right_to_left(["hello"])
-    (True, False)
-    """
+    """Return True if most letters are of a script written from right to left."""
     counts = Counter(bidirectional(c) in {"R", "AL"} for text in texts for c in text if c.isalpha())
     return counts[True] > counts[False]
 
 
-def group_rows(lines: Iterable[Line], *, right_to_left: bool = False) -> list[list[Line]]:
-    """Group lines into rows, from the top, each row in reading order."""
+def group_rows(lines: Iterable[Line]) -> list[list[Line]]:
+    """Group lines into rows, from the top, each row from left to right."""
     rows, band = list[list[Line]](), (0.0, 0.0)
     for line in sorted(lines, key=lambda line: (line.box[1] + line.box[3], line.box[0])):
         top, bottom = line.box[1], line.box[3]
@@ -118,8 +110,7 @@ def group_rows(lines: Iterable[Line], *, right_to_left: bool = False) -> list[li
         else:
             rows.append([line])
             band = top, bottom
-    sign = -1 if right_to_left else 1
-    return [sorted(row, key=lambda line: sign * (line.box[0] + line.box[2])) for row in rows]
+    return [sorted(row, key=lambda line: line.box[0] + line.box[2]) for row in rows]
 
 
 def is_on_row(a: Line, b: Line) -> bool:
@@ -127,22 +118,20 @@ def is_on_row(a: Line, b: Line) -> bool:
     return interval_overlap(a.box[1::2], b.box[1::2]) > min(a.height, b.height) / 2
 
 
-def join_rows(lines: Iterable[Line], *, right_to_left: bool = False) -> list[list[Line]]:
+def join_rows(lines: Iterable[Line]) -> list[list[Line]]:
     """Join lines that follow each other on a row."""
-    rows, sign = list[list[Line]](), -1 if right_to_left else 1
+    rows = list[list[Line]]()
     for line in lines:
-        if rows and is_on_row(rows[-1][-1], line) and sign * line.box[0] >= sign * rows[-1][-1].box[0]:
+        if rows and is_on_row(rows[-1][-1], line) and line.box[0] >= rows[-1][-1].box[0]:
             rows[-1].append(line)
         else:
             rows.append([line])
     return rows
 
 
-def region_text(
-    kind: BlockKind, lines: Sequence[Line], words: WordList = UNKNOWN, *, right_to_left: bool = False
-) -> str:
+def region_text(kind: BlockKind, lines: Sequence[Line], words: WordList = UNKNOWN) -> str:
     """Return the text of a region: a pipe table for a table, separate lines for code and formulas, else a paragraph."""
-    rows = group_rows(lines, right_to_left=right_to_left)
+    rows = group_rows(lines)
     if kind == "table":
         return _table(own if len(own := table_rows([[line] for line in lines])) >= _FEWEST else rows, words)
     if kind == "code" and all(line.font.mono for line in lines):
@@ -177,7 +166,8 @@ def table_rows(rows: Iterable[Sequence[Line]]) -> list[list[Line]]:
     for row in rows:
         top = min(line.box[1] for line in row)
         start = len(joined)
-        while start and top < max(line.box[3] for line in joined[start - 1]) - _ROW * row[0].height:
+        height = _ROW * row[0].height
+        while 0 < start >= len(joined) - _MOST_LINES and top < max(line.box[3] for line in joined[start - 1]) - height:
             start -= 1
         if len(joined) - start <= _MOST_LINES:
             joined[start:] = [[line for other in [*joined[start:], row] for line in other]]
@@ -188,64 +178,47 @@ def table_rows(rows: Iterable[Sequence[Line]]) -> list[list[Line]]:
 
 def row_text(row: Sequence[Line]) -> str:
     """Return the text of a row, with a space for each visible gap: a raised digit is a piece of its own."""
-    return "".join(_pieces(row))
-
-
-def _pieces(row: Sequence[Line]) -> Iterator[str]:
-    for i, line in enumerate(row):
-        near = i and abs(interval_overlap(row[i - 1].box[::2], line.box[::2])) < _TOUCHING * line.height
-        yield line.text if not i or near else f" {line.text}"
+    text = row[0].text
+    for a, b in pairwise(row):
+        text += " " * (abs(interval_overlap(a.box[::2], b.box[::2])) >= _TOUCHING * b.height) + b.text
+    return text
 
 
 def is_marker(text: str) -> bool:
-    """Return True if a text is just a bullet or a number.
-
-    >>> is_marker("•"), is_marker("2.1"), is_marker("tea")
-    (True, True, False)
-    """
+    """Return True if a text is just a bullet or a number, such as "2.1"."""
     return (_MARKER.fullmatch(text.strip() + " ") or _NUMBER.fullmatch(text.strip())) is not None
 
 
 def starts_with_bullet(text: str) -> bool:
-    """Return True if a text begins with a bullet.
-
-    >>> starts_with_bullet("• tea"), starts_with_bullet("1. tea")
-    (True, False)
-    """
+    """Return True if a text begins with a bullet, which a number is not."""
     return _BULLET.match(text) is not None
 
 
-def is_list(lines: Sequence[Line]) -> bool:
-    """Return True if the first line begins with a bullet, or the first and another one with a number."""
-    starts = [row[0].text for row in group_rows(lines)] if lines else [""]
-    marked = [bool(_MARKER.match(start + " ")) for start in starts]
-    return starts_with_bullet(starts[0]) or (marked[0] and sum(marked) > 1)
+def is_list(rows: Sequence[Sequence[Line]]) -> bool:
+    """Return True if the first row begins with a bullet, or the first and another one with a number."""
+    marked = [bool(_MARKER.match(row[0].text + " ")) for row in rows]
+    return starts_with_bullet(rows[0][0].text) or (marked[0] and sum(marked) > 1)
 
 
-def split_items(lines: Sequence[Line], *, right_to_left: bool = False) -> list[list[Line]]:
-    """Group the lines of a list into its items, each of which begins with a bullet or a number."""
-    items = list[list[Line]]()
-    for row in group_rows(lines, right_to_left=right_to_left):
-        if not items or _MARKER.match(row[0].text + " "):
+def split_marked(kind: BlockKind, lines: Sequence[Line]) -> list[list[Line]]:
+    """Group the lines of a list or a bibliography into its items, each of which begins with a marker; a bibliography
+    whose first line has no number is one, as are other kinds.
+    """
+    rows, items = group_rows(lines), list[list[Line]]()
+    marker = {"item": _MARKER, "reference": _REFERENCE}.get(kind)
+    if not marker or (kind == "reference" and not marker.match(rows[0][0].text + " ")):
+        return [[*lines]]
+    for row in rows:
+        if not items or marker.match(row[0].text + " "):
             items.append([])
         items[-1] += row
     return items
 
 
-def split_references(lines: Sequence[Line], *, right_to_left: bool = False) -> list[list[Line]]:
-    """Group the lines of a bibliography into its references if they are numbered, else return them as one."""
-    references = list[list[Line]]()
-    for row in group_rows(lines, right_to_left=right_to_left):
-        if not references or (_REFERENCE.match(row[0].text + " ") and _REFERENCE.match(references[0][0].text + " ")):
-            references.append([])
-        references[-1] += row
-    return references
-
-
 def _table(rows: Sequence[Sequence[Line]], words: WordList) -> str:
     """Write rows as a table with the columns of the fullest rows; a single column is written line by line."""
     rows = _split_cells(rows)
-    fields = [_fields(row) for row in rows]
+    fields = [union(line.box[::2] for line in row) for row in rows]  # lines above each other are in one cell
     width = max(map(len, fields), default=0)
     if width < 2:
         return "\n".join(squeeze(line.text) for row in rows for line in row)
@@ -275,21 +248,8 @@ def _join_wrapped(cells: Sequence[list[str]], tops: Sequence[float], words: Word
     return rows
 
 
-def _fields(row: Iterable[Line]) -> list[tuple[float, float]]:
-    """Return the left and right edge of each cell of a row, in order; lines above each other are in one cell."""
-    fields = list[tuple[float, float]]()
-    for left, right in sorted(line.box[::2] for line in row):
-        if fields and left < fields[-1][1]:
-            fields[-1] = fields[-1][0], max(fields[-1][1], right)
-        else:
-            fields.append((left, right))
-    return fields
-
-
 def _split_cells(rows: Sequence[Sequence[Line]]) -> list[list[Line]]:
-    """Divide lines into cells at the gaps that run through most rows: narrow columns have gaps no wider than some
-    spaces.
-    """
+    """Divide lines into cells at the gaps that run through most rows, which may be as narrow as some spaces."""
     fine = [[cell for line in row for cell in (line.cells or (line,))] for row in rows]
     seen, split = fine[:_SEEN_ROWS], list[list[Line]]()
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
+from advchunk.readers.counting import format_count
 from advchunk.readers.pages.regions.prose import group_rows
 from advchunk.readers.pages.regions.shapes import Line, Sheet, bounding_box
 from advchunk.readers.writing import squeeze
@@ -14,24 +15,24 @@ _FEWEST = 3  # pages
 _MARGIN, _SHIFT = 0.12, 0.01  # of the height of a page: where running heads are, and how much they move
 _APART, _FARTHER = 0.7, 1.3  # in line heights, and times the usual distance of rows: the first row of a table is nearer
 _FAR = 4.0  # in line heights: a distance that is enough on any page
+_ROMAN = {format_count(number, "lowerRoman"): number for number in range(1, 90)}
 _COUNT = re.compile(
-    r"(?:[\s|(\[·•–—-]|page|p\.|seite|s\.|página|pagina)*(?P<number>\d{1,4}|[ivxl]{1,7})(?:\s*(?:/|of|von|de|sur)\s*\d{1,4})?[\W_]*",
+    rf"(?:[\s|(\[·•–—-]|page|p\.|seite|s\.|página|pagina)*(?P<number>\d{{1,4}}|{'|'.join(_ROMAN)})"
+    r"(?:\s*(?:/|of|von|de|sur)\s*\d{1,4})?[\W_]*",
     re.IGNORECASE,
 )
-_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50}
 
 
 def running_heads(pages: Iterable[tuple[Sheet, Sequence[Line]]]) -> set[int]:
-    """Return the lines, by ``id``, whose text is at the same place on three pages, apart from other text, or counts the
-    pages.
-    """
+    """Return the lines, by ``id``, that three pages have at the same place, apart from text, or that count pages."""
     groups = defaultdict[tuple[object, ...], list[tuple[int, Line]]](list)
     for sheet, lines in pages:
         for line, is_apart in _edge_lines(sheet, lines):
             text, place = squeeze(line.text), int(line.box[1] / sheet.height / _SHIFT)
             keys: list[tuple[object, ...]] = [(text,)] if is_apart and any(map(str.isalpha, text)) else []
             if match := _COUNT.fullmatch(text):
-                keys.append((text[: match.start("number")], _value(match["number"]) - sheet.page))
+                number = match["number"].lower()
+                keys.append((text[: match.start("number")], int(_ROMAN.get(number, number)) - sheet.page))
             for key in keys:
                 groups[*key, place].append((sheet.page, line))
                 groups[*key, place + 1].append((sheet.page, line))
@@ -42,18 +43,6 @@ def running_heads(pages: Iterable[tuple[Sheet, Sequence[Line]]]) -> set[int]:
 def is_in_margin(sheet: Sheet, line: Line) -> bool:
     """Return True if a line is where headers and footers are."""
     return line.box[3] <= _MARGIN * sheet.height or line.box[1] >= (1 - _MARGIN) * sheet.height
-
-
-def _value(number: str) -> int:
-    """Return the value of a number, which may be Roman.
-
-    >>> _value("12"), _value("xiv")
-    (12, 14)
-    """
-    if number.isdigit():
-        return int(number)
-    values = [_ROMAN[character] for character in number.lower()]
-    return sum(-a if a < b else a for a, b in pairwise([*values, 0]))
 
 
 def _edge_lines(sheet: Sheet, lines: Iterable[Line]) -> Iterator[tuple[Line, bool]]:

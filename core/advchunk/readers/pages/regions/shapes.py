@@ -51,7 +51,6 @@ class Region(NamedTuple):
     ----------
     kind, text : "paragraph" if the detector's label is unknown; "" for a picture.
     page, box : number of the page, from 1, and position, in one unit for the whole document.
-    score : confidence of the detector, 0..1.
     level : depth of a heading according to the detector, 0 if unknown.
     size : height of the lines in the unit of the box, 0 if unknown; it ranks headings.
     hyphens : of divided words, that the text is without.
@@ -61,7 +60,6 @@ class Region(NamedTuple):
     page: int
     box: Box
     text: str = ""
-    score: float = 1.0
     level: int = 0
     size: float = 0.0
     hyphens: int = 0
@@ -87,6 +85,10 @@ class Sheet(NamedTuple):
     width: float
     height: float
 
+    def mirror(self, box: Box) -> Box:
+        """Return a box as in a mirror: pages that are read from right to left are read in one."""
+        return self.width - box[2], box[1], self.width - box[0], box[3]
+
 
 _SECTIONS = frozenset({"section header", "section title", "paragraph title", "subtitle"})
 _SEPARATOR = re.compile(r"(?<=[a-z])(?=[A-Z])|[\s_-]+")
@@ -95,19 +97,15 @@ _SEPARATOR = re.compile(r"(?<=[a-z])(?=[A-Z])|[\s_-]+")
 def label_kind(label: object) -> tuple[BlockKind, int]:
     """Return the block kind of a detector's label, and the heading level if the label implies one, else 0.
 
-    >>> label_kind("Section-header"), label_kind("figure_caption"), label_kind("TableRegion"), label_kind("Advertisement")
-    (('heading', 2), ('caption', 0), ('table', 0), ('paragraph', 0))
-    """  # noqa: E501
+    >>> label_kind("Section-header"), label_kind("TableRegion"), label_kind("Advertisement")
+    (('heading', 2), ('table', 0), ('paragraph', 0))
+    """
     name = _label_name(label)
     return _kinds().get(name, "paragraph"), 2 if name in _SECTIONS else 0
 
 
 def is_label(label: object) -> bool:
-    """Return True if a detector uses a label.
-
-    >>> is_label("Text"), is_label("Times-Roman")
-    (True, False)
-    """
+    """Return True if a detector uses a label, such as "Text", but not "Times-Roman"."""
     return _label_name(label) in _kinds()
 
 
@@ -117,28 +115,18 @@ def _label_name(label: object) -> str:
 
 @cache
 def _kinds() -> Mapping[str, BlockKind]:
-    """Return the kinds of the labels of PubLayNet, DocLayNet, CDLA, PRImA, Newspaper Navigator, DocStructBench,
-    PP-DocLayout.
-    """
+    """Return the kinds of the labels of PubLayNet, DocLayNet, CDLA, PRImA, DocStructBench, PP-DocLayout, and others."""
     table = json.loads(files("advchunk.readers.pages.regions").joinpath("labels.json").read_text(encoding="utf-8"))
     return {label: kind for kind, labels in table.items() for label in labels}
 
 
 def box_area(box: Box) -> float:
-    """Return the area of a box, 0 if its sides are swapped.
-
-    >>> box_area((0, 0, 2, 3)), box_area((2, 0, 0, 3))
-    (6.0, 0.0)
-    """
+    """Return the area of a box, 0 if its sides are swapped."""
     return float(max(box[2] - box[0], 0) * max(box[3] - box[1], 0))
 
 
 def bounding_box(boxes: Iterable[Box]) -> Box:
-    """Return the smallest box that contains all boxes.
-
-    >>> bounding_box([(0, 0, 1, 1), (2, 3, 4, 5)])
-    (0, 0, 4, 5)
-    """
+    """Return the smallest box that contains all boxes."""
     lefts, tops, rights, bottoms = zip(*boxes, strict=True)
     return min(lefts), min(tops), max(rights), max(bottoms)
 
@@ -153,6 +141,21 @@ def fraction_inside(box: Box, outer: Box) -> float:
         return box_area((*map(max, box[:2], outer[:2]), *map(min, box[2:], outer[2:]))) / area  # type: ignore[arg-type]
     x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
     return float(outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3])
+
+
+def union(intervals: Iterable[tuple[float, float]], gap: float = 0.0) -> list[tuple[float, float]]:
+    """Return the union of intervals, from left to right; those nearer than a gap are one.
+
+    >>> union([(4, 6), (0, 2), (1, 3)]), union([(4, 6), (0, 3)], gap=2)
+    ([(0, 3), (4, 6)], [(0, 6)])
+    """
+    joined = list[tuple[float, float]]()
+    for left, right in sorted(intervals):
+        if joined and left - joined[-1][1] < gap:
+            joined[-1] = joined[-1][0], max(joined[-1][1], right)
+        else:
+            joined.append((left, right))
+    return joined
 
 
 def interval_overlap(a: tuple[float, float], b: tuple[float, float]) -> float:

@@ -4,7 +4,8 @@ Three things do:
 
 1. The file has the title last: what is above all other text goes before it.
 2. The file reads across columns of prose, line by line. They are read one after the other.
-3. The file reads a table with a column of numbers, or of labels, column by column. It is read row by row.
+3. The file reads a table with a column of numbers, or of labels, or a list of fields, column by column. It is read row
+   by row.
 """
 
 import re
@@ -13,17 +14,13 @@ from itertools import accumulate, groupby, pairwise
 from statistics import median
 from typing import TypeAlias
 
-from advchunk.readers.pages.regions.prose import OPENERS, group_rows, is_on_row, is_right_to_left, join_rows
-from advchunk.readers.pages.regions.shapes import Box, Line, bounding_box, interval_overlap
+from advchunk.readers.pages.regions.prose import OPENERS, group_rows, is_on_row, join_rows
+from advchunk.readers.pages.regions.shapes import Line, bounding_box, interval_overlap
 
 _Gap: TypeAlias = tuple[float, float]
 
 _MOST = 2_000  # texts of a page that are put in order; more are a drawing
-_ROW, _UP = (
-    0.3,
-    0.5,
-)  # in line heights: bottoms of texts on one row differ less; a text this far above the last is a jump
-_NEAR, _FAR = 1.5, 2.5  # in line heights: lines of one block; a single line and the column that it is in
+_ROW, _UP = 0.3, 0.5  # in line heights: bottoms on one row differ less; a text this far above the last is a jump
 _APART = 0.7  # in line heights, of columns
 _FEWEST = 3  # rows of columns that prove something
 _NARROWEST, _FULL = 9.0, 0.7  # width of a column of prose in line heights; of a full line in column widths
@@ -43,24 +40,13 @@ def read_rows(lines: Sequence[Line]) -> list[list[Line]]:
     """
     pieces = [piece for line in lines for piece in (line.cells if not line.font.mono and line.cells else (line,))]
     whole = {id(piece): line for line in lines for piece in line.cells}
-    mirrored, ordered = is_right_to_left(line.text for line in lines), list[Line]()
-    for line, group in groupby(_order(pieces, is_mirrored=mirrored), key=lambda piece: whole.get(id(piece), piece)):
+    if 2 <= len(pieces) <= _MOST and all(piece.is_level for piece in pieces):
+        pieces = _tables(_title_first(_columns(pieces)))
+    ordered = list[Line]()
+    for line, group in groupby(pieces, key=lambda piece: whole.get(id(piece), piece)):
         parts = list(group)
         ordered += [line] if len(parts) == len(line.cells) else parts
-    return join_rows(ordered, right_to_left=mirrored)
-
-
-def _order(pieces: list[Line], *, is_mirrored: bool) -> list[Line]:
-    """Return the texts of a page in the order of the file, except where the page disproves it; a drawing as it is."""
-    if not 2 <= len(pieces) <= _MOST or not all(piece.is_level for piece in pieces):
-        return pieces
-    mirrored = [piece._replace(box=_mirror(piece.box)) if is_mirrored else piece for piece in pieces]
-    own = {id(a): b for a, b in zip(mirrored, pieces, strict=True)}
-    return [own[id(piece)] for piece in _tables(_title_first(_columns(mirrored)))]
-
-
-def _mirror(box: Box) -> Box:
-    return -box[2], box[1], -box[0], box[3]
+    return join_rows(ordered)
 
 
 def _width(piece: Line) -> float:
@@ -79,9 +65,7 @@ def _title_first(pieces: list[Line]) -> list[Line]:
 
 
 def _tables(pieces: Sequence[Line]) -> list[Line]:
-    """Read row by row what is read column by column, if rows are level and a column has numbers, or labels before
-    it.
-    """
+    """Read row by row what is read column by column, if rows are level and a column has numbers or labels."""
     segments, ordered = [[pieces[0]]], list[Line]()
     for a, b in pairwise(pieces):
         if (b.box[1] + b.box[3]) / 2 < a.box[1] - _UP * min(a.height, b.height):
@@ -110,8 +94,17 @@ def _beside(left: Sequence[Line], right: Sequence[Line]) -> list[Line]:
     level = sum(any(abs(row[0].box[3] - q.box[3]) <= _ROW * q.height for q in a) for row in group_rows(b))
     numbers = sum(_NUMBER.fullmatch(p.text) is not None for p in b)
     labels = sum(p.text.rstrip().endswith(":") for p in a)
-    is_table = numbers >= _MOSTLY * len(b) or labels >= _MOSTLY * len(a)
+    is_table = (
+        numbers >= _MOSTLY * len(b) or labels >= _MOSTLY * len(a) or (len(a) == len(b) == level and _is_fields(a, b))
+    )
     return [*a, *b] if is_table and level >= max(_FEWEST, _MOSTLY * max(len(a), len(b))) else []
+
+
+def _is_fields(labels: Sequence[Line], values: Sequence[Line]) -> bool:
+    """Return True if values are in another font than their labels, or most have digits, and no label has."""
+    digits = [sum(any(map(str.isdigit, piece.text)) for piece in column) for column in (labels, values)]
+    other = not {piece.font for piece in labels} & {piece.font for piece in values}
+    return other or (not digits[0] and 2 * digits[1] >= len(values))
 
 
 def _columns(pieces: list[Line]) -> list[Line]:
@@ -157,9 +150,7 @@ def _gaps(row: Sequence[Line]) -> list[_Gap]:
 
 
 def _is_prose(pieces: Iterable[Line]) -> bool:
-    """Return True if texts are lines of a column of prose: they fill its width, begin in lower case, and have no
-    gaps.
-    """
+    """Return True if texts are lines of a column of prose: they fill it, begin in lower case, have no gaps."""
     rows = group_rows(pieces)
     if len(rows) < _FEWEST:
         return False

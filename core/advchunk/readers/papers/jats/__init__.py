@@ -12,6 +12,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from advchunk.errors import require
+from advchunk.readers.counting import format_count
 from advchunk.readers.papers.jats import lines
 from advchunk.readers.papers.jats.front import article_metadata
 from advchunk.readers.table_layout import Cell, count_heads, parse_span, spanned_table
@@ -22,8 +23,8 @@ from advchunk.records import BlockKind, Document
 # Headings of parts without a title, which would otherwise fall under the previous heading.
 _TITLES: Mapping[str, str] = lines.ELEMENTS["titles"]
 _PARTS = ("body", "floats-group", "floats-wrap", "back", "front", "front-stub", "sub-article", "response")
+_CELLS = frozenset({"td", "th", "entry"})
 _FLOATS = frozenset(lines.ELEMENTS["floats"])
-_ROMAN = ((50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
@@ -85,23 +86,7 @@ class _Reader:
         self._kind: BlockKind = "paragraph"  # of paragraphs here
         self._nesting = 0  # of lists
         self._readers: Mapping[str, Callable[[Element, int], None]] = {
-            **dict.fromkeys(["sec", *(tag for tag in _TITLES if tag not in _PARTS)], self._section),
-            **dict.fromkeys(_FLOATS - {"fn"} | {"chem-struct-wrap", "statement"}, self._captioned),
-            **dict.fromkeys(lines.ELEMENTS["citations"], self._reference),
-            **dict.fromkeys(("sub-article", "response"), self._letter),
-            **dict.fromkeys(("array", "table"), self._table),
-            **dict.fromkeys(("code", "preformat"), lambda code, _: self.writer.add("code", lines.line_text(code))),
-            **dict.fromkeys(("def-list", "list"), self._list),
-            **dict.fromkeys(lines.ELEMENTS["flows"], self._flow),
-            "alternatives": self._alternatives,
-            "disp-formula": lambda element, _: self.writer.add("formula", squeeze(lines.formula_line(element))),
-            "disp-quote": self._quote,
-            "fn": self._footnote,
-            "speech": self._speech,
-            "table-wrap-foot": lambda foot, _: self._nested(foot, "footnote"),
-            "verse-group": lambda verse, _: self.writer.add(
-                "quote", "\n".join(lines.label_text([line]) for line in verse)
-            ),
+            tag: getattr(self, f"_{name}") for name, tags in lines.ELEMENTS["rules"].items() for tag in tags
         }
 
     def article(self, article: Element, level: int) -> None:
@@ -110,24 +95,23 @@ class _Reader:
                 kind = abstract.get("abstract-type", "")
                 title = lines.ELEMENTS["abstracts"].get(kind) or kind.replace("-", " ").capitalize() or "Abstract"
                 self._section(abstract, level, title)
-        for part in (part for tag in _PARTS for part in article.findall(tag)):
+        others = [part for part in article if part.tag not in {*_PARTS, "processing-meta"}]
+        for part in (*(part for tag in _PARTS for part in article.findall(tag)), *others):
             if part.tag in {"floats-group", "floats-wrap"}:
                 self._section(part, level, _TITLES[part.tag])
             elif part.tag in {"front", "front-stub"}:
                 self._front_notes(part, level)
             else:
-                self._readers[part.tag](part, level)
+                self._readers.get(part.tag, self._flow)(part, level)
 
     def _front_notes(self, front: Element, level: int) -> None:
         for notes in chain(front.iter("author-notes"), front.iter("notes"), front.iter("funding-statement")):
             self._section(notes, level, _TITLES[notes.tag])
         for custom in front.iter("custom-meta"):
-            name, value = (
-                [part] if (part := custom.find(f"meta-{tag}")) is not None else [] for tag in ("name", "value")
-            )
-            if value and not lines.label_text(value).isdigit():  # others are for machines
-                self._heading(lines.label_text(name), level)
-                self._flow(value[0], level + 1)
+            content = custom.find("meta-value")
+            if content is not None and not lines.label_text([content]).isdigit():  # others are for machines
+                self._heading(lines.label_text(custom.findall("meta-name")[:1]), level)
+                self._flow(content, level + 1)
 
     def _letter(self, letter: Element, level: int) -> None:
         paths = ("front-stub/title-group/article-title", "front/article-meta/title-group/article-title")
@@ -215,15 +199,26 @@ class _Reader:
         self.writer.begin(lines.label_text(heads), "footnote")
         self._nested(note, "footnote", heads)
 
+    def _foot(self, foot: Element, _: int) -> None:
+        self._nested(foot, "footnote")
+
     def _quote(self, quote: Element, _: int) -> None:
         self.writer.finish()
         self._nested(quote, "quote")
 
-    def _speech(self, speech: Element, level: int) -> None:
+    def _verse(self, verse: Element, _: int) -> None:
+        self.writer.add("quote", "\n".join(lines.label_text([line]) for line in verse))
+
+    def _speech(self, speech: Element, _: int) -> None:
         speakers = speech.findall("speaker")
         self.writer.begin(lines.label_text(speakers).removesuffix(":") + ":" if speakers else "", self._kind)
-        self._flow(speech, level, speakers)
-        self.writer.finish()
+        self._nested(speech, self._kind, speakers)
+
+    def _code(self, code: Element, _: int) -> None:
+        self.writer.add("code", lines.line_text(code))
+
+    def _formula(self, formula: Element, _: int) -> None:
+        self.writer.add("formula", squeeze(lines.formula_line(formula)))
 
     def _list(self, element: Element, level: int) -> None:
         self._nesting += 1
@@ -231,7 +226,7 @@ class _Reader:
         for child in element:
             if child.tag in {"list-item", "def-item"}:
                 count += 1
-                self._item(child, _marker(element, count))
+                self._item(child, _marker(element.get("list-type", "bullet"), count))
             elif child.tag in self._readers:
                 self._readers[child.tag](child, level)
             else:
@@ -243,8 +238,7 @@ class _Reader:
         label = lines.label_text(heads)
         label += ":" if item.tag == "def-item" and label else ""
         self.writer.begin(label or marker, "item", self._nesting, keep=bool(label))
-        self._flow(item, 0, heads)
-        self.writer.finish()
+        self._nested(item, self._kind, heads)
 
     def _reference(self, reference: Element, _: int) -> None:
         text = reference.text or ""
@@ -264,7 +258,12 @@ def _is_inline(element: Element) -> bool:
 
 
 def _rows(part: Element) -> list[Element]:
-    return [child for child in part if child.tag in {"tr", "row"}]
+    """Return the rows of a part, also those in elements that are not known, which may be rows themselves."""
+    rows = list[Element]()
+    for child in part:
+        is_row = child.tag in {"tr", "row"} or any(cell.tag in _CELLS for cell in child)
+        rows += [child] if is_row else _rows(child)
+    return rows
 
 
 def _cell(cell: Element, names: Mapping[str | None, int]) -> Cell:
@@ -277,18 +276,7 @@ def _cell(cell: Element, names: Mapping[str | None, int]) -> Cell:
     return Cell(lines.line_text(cell), rows=rows, columns=columns, is_head=cell.tag == "th")
 
 
-def _marker(element: Element, count: int) -> str:
-    """Return the marker of an item in a list without labels.
-
-    >>> _marker(Element("list", {"list-type": "roman-lower"}), 4), _marker(Element("list"), 4)
-    ('iv.', '-')
-    """
-    order, _, case = element.get("list-type", "bullet").partition("-")
-    if order not in {"order", "alpha", "roman"}:
-        return "" if order == "simple" else "-"
-    text = chr(ord("a") + count - 1) if order == "alpha" and count <= 26 else str(count)
-    if order == "roman" and count < 90:
-        text, rest = "", count
-        for value, letters in _ROMAN:
-            text, rest = text + letters * (rest // value), rest % value
-    return f"{text.upper() if case == 'upper' else text}."
+def _marker(kind: str, count: int) -> str:
+    """Return the marker of an item in a list without labels."""
+    form = lines.ELEMENTS["markers"].get(kind)
+    return f"{format_count(count, form)}." if form else "" if kind == "simple" else "-"

@@ -1,6 +1,7 @@
 """Metadata of a JATS article, from its front matter."""
 
 from collections.abc import Iterator
+from itertools import chain, takewhile
 from xml.etree.ElementTree import Element
 
 from advchunk.readers.papers.jats.lines import label_text
@@ -59,13 +60,8 @@ def _publication_date(front: Element) -> str:
 def _format_date(date: Element) -> str:
     if iso := date.get("iso-8601-date"):
         return iso
-    parts = list[str]()
-    for tag, digits in (("year", 4), ("month", 2), ("day", 2)):
-        part = squeeze(date.findtext(tag) or "")
-        if not part.isdecimal():
-            break
-        parts.append(part.zfill(digits))
-    return "-".join(parts)
+    parts = (squeeze(date.findtext(tag) or "") for tag in ("year", "month", "day"))
+    return "-".join(part.zfill(2) for part in takewhile(str.isdecimal, parts))
 
 
 def _license(front: Element) -> str:
@@ -73,7 +69,7 @@ def _license(front: Element) -> str:
     element = front.find("article-meta/permissions/license")
     if element is None:
         return ""
-    addresses = [value for key, value in element.items() if key.endswith("href")]
-    addresses += [element.findtext("license_ref") or ""]
-    addresses += [value for link in element.iter("ext-link") for key, value in link.items() if key.endswith("href")]
-    return next((squeeze(address) for address in addresses if address.strip()), label_text([element]))
+    links = [element, *element.iter("ext-link")]
+    own, *addresses = ([value for key, value in link.items() if key.endswith("href")] for link in links)
+    texts = [*own, element.findtext("license_ref") or "", *chain(*addresses)]
+    return next((squeeze(text) for text in texts if text.strip()), label_text([element]))

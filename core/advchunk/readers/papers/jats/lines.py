@@ -43,6 +43,8 @@ def child_text(child: Element, before: str, touching: bool = False) -> str:
     if tag in _INVISIBLE:
         return ""
     text = formula_line(child) if tag in _FORMULAS else line_text(child, before)
+    if tag == "rt":  # the reading of a word
+        return f" ({text.strip()})" if text.strip() else ""
     if tag in _SPACED:
         return f" {text} "
     if tag in _CLOSE:

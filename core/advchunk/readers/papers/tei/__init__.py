@@ -17,23 +17,19 @@ from advchunk.records import Document
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     """Read one TEI document, such as a response of GROBID's ``processFulltextDocument``.
 
-    Every text in ``<text>`` is in a block: headings with their numbers, paragraphs, list items, quotes, formulas, code,
-    captions, tables, footnotes and references. The abstract comes first. The metadata has ``title``, ``authors``,
-    ``doi``, ``published_at``, ``journal`` and ``keywords``, but not affiliations, addresses, license and submission
-    notes.
-
-    GROBID collects floats at the end of the body; here figures, tables and footnotes follow the paragraph that first
-    refers to them, and the others get a heading, "Figures and tables" or "Notes". Other added headings are "Abstract",
-    "References", the type of a division of the back matter, and "Main text" after an abstract.
+    Every text in ``<text>`` is in a block; the abstract comes first. The metadata has ``title``, ``authors``, ``doi``,
+    ``published_at``, ``journal`` and ``keywords``, but not affiliations, addresses, license and submission notes.
+    Figures, tables and footnotes that GROBID collects follow the paragraph that first refers to them. Added headings
+    are "Abstract", "Main text" after it, "Figures and tables" and "Notes" of which no paragraph speaks, "References",
+    and the type of a division of the back matter.
 
     The level of a heading is the depth of its number ("2.1" has 2, if there was a "2") or of its division, whichever is
     greater. GROBID does not nest divisions; a heading without number is below the numbered one before it, or below
     Methods, Results or Discussion, unless it is a usual top-level heading of papers (`readers.imrad`).
 
-    Of alternative readings (``<choice>``, ``<app>``) the corrected, regularized, expanded or editor's one is read.
-    Exponents are superscript where plain digits would change a number. A reference is one line: as printed, if GROBID
-    has that, or else its parts, without ISSN and abbreviated titles of journals. Blocks have ``places``, a box for each
-    column, if they or their sentences have ``coords``.
+    Of alternative readings (``<choice>``, ``<app>``) the corrected, regularized, expanded or editor's one is read. A
+    reference is one line: as printed, if GROBID has that, or else its parts, without ISSN and abbreviated titles of
+    journals. Blocks have ``places``, a box for each column, if they or their sentences have ``coords``.
 
     Parameters
     ----------

@@ -8,10 +8,8 @@ from advchunk.readers.hyphens import keeps_hyphen
 from advchunk.readers.writing import squeeze
 
 _ISO = re.compile(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?")
-_DIVIDED = re.compile(
-    r"(?<!\w)(?P<left>[^\W\d_]++)- (?!(?:and|or|to|und|et)\b)(?=(?P<right>[^\W\d_]++))"
-)  # at the end of a line
-_NO_WORDS = frozenset[str]()
+# At the end of a line.
+_DIVIDED = re.compile(r"(?<!\w)(?P<left>[^\W\d_]++)- (?!(?:and|or|to|und|et)\b)(?=(?P<right>[^\W\d_]++))")
 _FORMATTED = frozenset({"author", "biblScope", "date", "editor", "idno", "ptr", "title"})
 
 
@@ -44,32 +42,32 @@ def read_header(root: Element) -> tuple[dict[str, str], str]:
     authors = (paper.iter("author") for paper in analytic + statements + monographs)
     ids = {item.get("type", "").upper(): plain_text(item) for item in header.iter("idno")}
     dates = header.findall(".//publicationStmt//date") + header.findall(".//sourceDesc//imprint//date")
-    journals = [title for title in header.iterfind(".//sourceDesc//monogr//title") if title.get("level") == "j"]
+    journals = [title for title in header.iterfind(".//sourceDesc//monogr//title[@level='j']") if _is_full(title)]
     terms = header.findall(".//keywords//term") or header.findall(".//keywords")
     iso_dates = (_ISO.search(date_text(date)) for date in dates)
     metadata = {
-        "title": _first(map(_title, statements + analytic + monographs)),
-        "authors": _first(_join("; ", map(person_name, paper)) for paper in authors),
+        "title": next(filter(None, map(_title, statements + analytic + monographs)), ""),
+        "authors": next((names for paper in authors if (names := _join("; ", map(person_name, paper)))), ""),
         "doi": ids.get("DOI", ""),
-        "published_at": _first(match[0] for match in iso_dates if match),
-        "journal": _first(plain_text(title) for title in journals if title.get("type") != "abbrev"),
+        "published_at": next((match[0] for match in iso_dates if match), ""),
+        "journal": next(filter(None, map(plain_text, journals)), ""),
         "keywords": _join("; ", map(plain_text, terms)),
     }
     id = f"doi:{ids['DOI']}" if ids.get("DOI") else f"md5:{ids['MD5']}" if ids.get("MD5") else ""
     return {key: value for key, value in metadata.items() if value}, id
 
 
-def _first(texts: Iterable[str]) -> str:
-    return next(filter(None, texts), "")
-
-
 def _join(separator: str, texts: Iterable[str | None]) -> str:
     return separator.join(filter(None, texts))
 
 
+def _is_full(title: Element) -> bool:
+    return title.get("type") != "abbrev"
+
+
 def _title(paper: Element) -> str:
     """Return the main title of a paper, and its subtitles."""
-    titles = [title for title in paper.findall("title") if title.get("type") != "abbrev" and plain_text(title)]
+    titles = [title for title in paper.findall("title") if _is_full(title) and plain_text(title)]
     main = next((title for title in titles if title.get("type") == "main"), next(iter(titles), None))
     return ": ".join(plain_text(title) for title in titles if title is main or title.get("type") == "sub")
 
@@ -77,13 +75,13 @@ def _title(paper: Element) -> str:
 def format_reference(source: Element) -> str:
     """Return a reference as it was printed, if GROBID has that, or else its parts with punctuation."""
     printed = next((plain_text(note) for note in source.iter("note") if note.get("type") == "raw_reference"), "")
-    printed = _DIVIDED.sub(lambda match: match["left"] + "-" * keeps_hyphen(match, _NO_WORDS), printed)
+    printed = _DIVIDED.sub(lambda match: match["left"] + "-" * keeps_hyphen(match, frozenset()), printed)
     ids = list(dict.fromkeys(filter(None, map(_identifier, source.iter("idno")))))
     if printed:
         return " ".join([printed, *(id for id in ids if id.startswith("doi:") and id[4:] not in printed)])
     authors, editors = (_join(", ", map(person_name, source.iter(role))) for role in ("author", "editor"))
     date = next(filter(None, map(date_text, source.iter("date"))), "")
-    titles = dict.fromkeys(plain_text(title) for title in source.iter("title") if title.get("type") != "abbrev")
+    titles = dict.fromkeys(map(plain_text, filter(_is_full, source.iter("title"))))
     *others, last = [*titles] or [""]
     scopes = {scope.get("unit", ""): plain_text(scope) or _range(scope) for scope in source.iter("biblScope")}
     issue = scopes.pop("volume", "") + (f"({scopes.pop('issue')})" if scopes.get("issue") else "")

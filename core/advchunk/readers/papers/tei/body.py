@@ -21,9 +21,10 @@ _ELEMENTS = json.loads(files(__package__).joinpath("elements.json").read_text("u
 _SECTIONS, _INLINE = frozenset(_ELEMENTS["sections"]), frozenset(_ELEMENTS["inline"])
 _CONTAINERS = _SECTIONS | frozenset(_ELEMENTS["containers"])
 _SPLITTING = frozenset(_ELEMENTS["splitting"])  # elements that split the paragraph around them
-_SPACED = frozenset(_ELEMENTS["spaced"])  # elements with spaces around them
+_AROUND = {**dict.fromkeys(_ELEMENTS["spaced"], (" ", " ")), "rt": (" (", ")")}  # on both sides of elements in a line
 _KINDS: Mapping[str, BlockKind] = _ELEMENTS["kinds"]
 _DEFERRED = frozenset({"figure", "note"})  # elements written after that paragraph
+_BESIDE = frozenset({"teiHeader", "facsimile", "fsdDecl", "sourceDoc", "standOff"})  # parts that are not the text
 _BREAKS = frozenset({"cb", "lb", "pb"})
 _ALTERNATIVES = frozenset({"app", "choice"})
 _PREFERRED = frozenset({"corr", "expan", "lem", "reg"})  # of alternatives
@@ -60,24 +61,25 @@ class Paper:
 
     def __init__(self, root: Element) -> None:
         self.writer = Writer("tei")
+        self._writers: Mapping[str, Callable[[Element, int], None]] = {
+            tag: getattr(self, f"_{name}") for name, tags in _ELEMENTS["rules"].items() for tag in tags
+        }
         bodies = list(root.iter("body"))
         heads = [child for body in bodies for child in _heads(body)]
         self._roman = any(_number(child) in {"II", "III", "IV"} for child in heads)
         self._numbered = 2 * sum(bool(_number(child)) for child in heads) > len(heads)
         self._flat = all(len(_heads(child)) < 2 for body in bodies for child in body)
         self._in_body, self._title = False, ""  # the last heading
-        self._level, self._section = (
-            0,
-            parse_heading(""),
-        )  # of the last heading of the body, and its last top-level heading
+        self._level, self._section = 0, parse_heading("")  # of the last heading in the body; its last top-level one
         self._numbers = NumberedHeadings()
         self._floats = dict[str, Element]()  # collected by GROBID, by id
         self._nesting, self._label = 0, ""  # of lists
         for abstract in root.iter("abstract"):
             self._add_heading_for(abstract, "Abstract")
             self._contents(abstract, 1)
-        for text in root.findall("text"):
-            self._contents(text, 1)
+        for part in root:
+            if part.tag not in _BESIDE:
+                self._contents(part, 1)
 
     def _contents(
         self, element: Element, depth: int, *, skip: Collection[Element] = (), kind: BlockKind = "paragraph"
@@ -101,8 +103,8 @@ class Paper:
         self._end(block)
 
     def _block(self, element: Element, depth: int) -> None:
-        default = Paper._contents if element.tag in _CONTAINERS else Paper._text
-        _WRITERS.get(element.tag, default)(self, element, depth)
+        default = self._contents if element.tag in _CONTAINERS else self._text
+        self._writers.get(element.tag, default)(element, depth)
 
     def _body(self, element: Element, depth: int) -> None:
         outer = self._in_body, self._floats
@@ -113,11 +115,11 @@ class Paper:
         if self._title:
             self._add_heading_for(element, "Main text")
         self._contents(element, depth, skip=floats)
-        left = frozenset(self._floats.values()) | (frozenset(floats) - frozenset(by_id.values()))
+        referred = frozenset(by_id.values()) - frozenset(self._floats.values())
         self._in_body, self._floats = outer
         for tag, title in (("figure", "Figures and tables"), ("note", "Notes")):
             for child in floats:
-                if child in left and child.tag == tag and _first_text(child):
+                if child not in referred and child.tag == tag and plain_text(child):
                     if self._title != title:
                         self._add_heading(title)
                     self._block(child, depth)
@@ -130,7 +132,7 @@ class Paper:
 
     def _add_heading_for(self, element: Element, title: str) -> None:
         """Write a heading for an element whose text does not begin with a head."""
-        if _first_text(element) not in {"", "head"}:
+        if _lacks_head(element):
             self._add_heading(title)
 
     def _add_heading(self, title: str, level: int = 1, places: Iterable[Place] = ()) -> None:
@@ -183,34 +185,27 @@ class Paper:
             block.coords += filter(None, [element.get("coords")])
         elif element.tag == "ref" and (target := element.get("target", "")[1:]) in self._floats:
             block.deferred.append(self._floats.pop(target))
-        if self._special(element, block):
+        if element.tag in _ALTERNATIVES and len(element):
+            self._inline(next((child for child in element if child.tag in _PREFERRED), element[0]), block)
             return
-        block.add(element.text)
-        for child in element:
+        if element.tag == "hi" and not len(element) and (script := _SCRIPT.search(element.get("rend") or "")):
+            before, after = block.parts[-1] if block.parts else "", (element.tail or "")[:1]
+            block.add(format_script(script[0], element.text or "", before, after))
+            return
+        is_formula = element.tag == "math"
+        block.add(formula_text(element) if is_formula else element.text)
+        for child in () if is_formula else element:
             if child.tag in _DEFERRED:
                 block.deferred.append(child)
             elif child.tag in _SPLITTING and block.kind not in _UNSPLIT:
                 self._end(block)
                 self._block(child, block.depth)
             else:
-                space = " " if child.tag in _SPACED else ""
-                block.add(space)
+                before, after = _AROUND.get(child.tag, ("", ""))
+                block.add(before)
                 self._inline(child, block)
-                block.add(space)
+                block.add(after)
             block.add(child.tail)
-
-    def _special(self, element: Element, block: _OpenBlock) -> bool:
-        """Write alternatives, formulas, superscripts and subscripts; return False for other elements."""
-        if element.tag in _ALTERNATIVES and len(element):
-            self._inline(next((child for child in element if child.tag in _PREFERRED), element[0]), block)
-        elif element.tag == "math":
-            block.add(formula_text(element))
-        elif element.tag == "hi" and not len(element) and (script := _SCRIPT.search(element.get("rend") or "")):
-            before, after = block.parts[-1] if block.parts else "", (element.tail or "")[:1]
-            block.add(format_script(script[0], element.text or "", before, after))
-        else:
-            return False
-        return True
 
     def _end(self, block: _OpenBlock) -> None:
         self._write(block)
@@ -296,18 +291,6 @@ class Paper:
         return Cell(block.text, rows=parse_span(element.get("rows")), columns=parse_span(element.get("cols")))
 
 
-_WRITERS: Mapping[str, Callable[[Paper, Element, int], None]] = {
-    **dict.fromkeys(("code", "eg"), Paper._code),
-    **dict.fromkeys(("div", "div1"), Paper._division),
-    "body": Paper._body,
-    "figure": Paper._figure,
-    "label": Paper._list_label,
-    "list": Paper._list,
-    "biblStruct": Paper._reference,
-    "table": Paper._table,
-}
-
-
 def _heads(element: Element) -> list[Element]:
     return [child for part in element.iter() if part.tag in _SECTIONS for child in part.findall("head")]
 
@@ -318,13 +301,7 @@ def _number(element: Element) -> str:
     return number if _NUMBER.fullmatch(number) else parse_heading(plain_text(element)).number
 
 
-def _first_text(element: Element) -> str:
-    """Return the tag of the element that holds the first text, "head" for any within a head, or "" without text."""
-    if (element.text or "").strip():
-        return element.tag
-    for child in element:
-        if tag := _first_text(child):
-            return "head" if child.tag == "head" else tag
-        if (child.tail or "").strip():
-            return element.tag
-    return ""
+def _lacks_head(element: Element) -> bool:
+    """Return True if an element has text that does not begin with a head."""
+    text, heads = plain_text(element), filter(None, map(plain_text, element.iter("head")))
+    return bool(text) and not text.startswith(next(heads, f"{text}."))

@@ -1,1 +1,0 @@
-"""The text and the sections of biomedical abstracts."""
