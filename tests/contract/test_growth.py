@@ -4,7 +4,7 @@ from itertools import count, takewhile
 
 import pytest
 
-from advchunk import Document, create
+from advchunk import Document, create, describe
 from advchunk.readers import formats
 from advchunk.readers.pubmed import records as pubmed
 from chats import every_fourth_line
@@ -15,6 +15,8 @@ from stand_ins import STAND_INS
 # Words, characters and clauses without the end of a sentence, for chunkers whose time grows with the square of the
 # sentences.
 UNBROKEN = ["x", "🇯🇵"]
+# Many units of few words, or many words in a unit: what is compared pair by pair takes time with the square.
+UNITS = ["A b.\f", "| a | b |\n", "a,b\n", "&amp;", "*a* "]
 # Repetitions that are blocks each: only for chunkers whose time does not depend on the number of sentences.
 BLOCKS = ["- a\n", "# a\n\n", "A b.\f"]
 BY_LAYOUT = ["recursive", "auto", "layout-aware"]
@@ -43,6 +45,15 @@ def test_every_chunker_takes_time_in_proportion_to_a_repeated_text(name, token):
     params = {"llm": every_fourth_line, "support": 100.0} if name == "llm-chaptering" else STAND_INS.get(name, {})
     chunker = create(name, experimental=True, fallback=None, **params)
     check_growth(chunker.chunk, repeated(token))
+
+
+@pytest.mark.slow
+@every_chunker
+@pytest.mark.parametrize("token", UNITS)
+def test_every_chunker_takes_time_in_proportion_to_many_small_units(name, token):
+    windows = {"max_units": 100} if "max_units" in describe(name)["parameters"] else {}
+    own = {"llm": every_fourth_line} if name == "llm-chaptering" else STAND_INS.get(name, {})
+    check_growth(create(name, experimental=True, fallback=None, **own, **windows).chunk, repeated(token), 10_000)
 
 
 @pytest.mark.slow

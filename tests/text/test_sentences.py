@@ -242,7 +242,7 @@ def is_enclosed_slowly(text: str, first: int, at: int, end: int) -> bool:
 @given(st.text('()"“”„«» ａa.「」（）`', max_size=40), st.integers(0, 40), st.integers(0, 40))
 def test_marks_that_are_closed_enclose_nothing(text, first, at):
     first, at = sorted((min(first, len(text)), min(at, len(text))))
-    enclosed = brackets.is_enclosed(text, {*brackets.OPENING_MARK.findall(text)}, first, at, len(text))
+    enclosed = brackets.is_enclosed(text, brackets.opening_marks(text, 0, len(text)), first, at, len(text))
     assert enclosed == is_enclosed_slowly(text, first, at, len(text))
 
 

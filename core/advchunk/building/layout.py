@@ -31,6 +31,7 @@ from advchunk.records import (
 )
 from advchunk.text.atoms import SIGNS, AtomKeeper, has_atoms
 from advchunk.text.detection import AUTO
+from advchunk.text.patterns import lazy_pattern
 from advchunk.text.sentences import sentences
 from advchunk.text.tiling import (
     Tiler,
@@ -52,15 +53,15 @@ SPLIT_APART: frozenset[BlockKind] = frozenset({"table", "formula", "turn"})
 """The kinds of blocks that are split at levels of their own, or whose later pieces need a context (see `contexts`)."""
 _PROSE: frozenset[BlockKind] = frozenset({"paragraph", "item", "quote", "turn"})
 # Tags alone: those that open what is below, with its summary, and those that close what is above.
-_OPENING_TAGS = re.compile(
+_OPENING_TAGS = lazy_pattern(
     r"<(?:details|div|section|center|p)\b[^<>]*+>\s*+(?:<summary\b[^<>]*+>(?:[^<]|<(?!/summary))*+</summary\s*+>\s*+)?"
 )
-_CLOSING_TAGS = re.compile(r"(?:</[a-zA-Z]++\s*+>\s*+)++")
-_COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*+-->\s*+")
+_CLOSING_TAGS = lazy_pattern(r"(?:</[a-zA-Z]++\s*+>\s*+)++")
+_COMMENT = lazy_pattern(r"<!--(?:[^-]|-(?!->))*+-->\s*+")
 # The marks of list items that formats do not define.
-_ITEM = re.compile(r"\s*+(?:[\u00b7\u2022\u2023\u25aa-\u25ff\u2013\u2014]\s|\\?\*|\((?:\d{1,3}|\w{1,5})\)\s)")
+_ITEM = lazy_pattern(r"\s*+(?:[\u00b7\u2022\u2023\u25aa-\u25ff\u2013\u2014]\s|\\?\*|\((?:\d{1,3}|\w{1,5})\)\s)")
 # The start of a block that continues the one above: a letter in lower case, or a pronoun.
-_CONTINUES = re.compile(
+_CONTINUES = lazy_pattern(
     r"\s*+[\"'(\u201c\u2018\u00ab]?(?:[a-z\u00df-\u00ff]|(?:He|She|It|They|This|That|These|Those|His|Her|Its|Their|Such"
     r"|Er|Sie|Es|Dies|Dieser|Diese|Dieses|Ihr|Ihre|Sein|Seine|Il|Elle|Ils|Elles|Ce|Cela|Ceci|Cette|Ces|Cet|Leur|Leurs|Son|Sa|Ses)\b)"
 )
@@ -73,8 +74,8 @@ _NEAR = 64  # edges from the first allowed by a minimum among which a cut looks 
 _NO_SPANS = SpanSet()
 LINES: Final = frozenset({"start_line", "end_line"})
 """Metadata that change where lines are added above."""
-_LINE_END, _UNIX_LINE_END = re.compile(r"\r\n?|\n"), re.compile(r"\n")  # a search for one character is fast
-_FORM_FEED = re.compile("\f")
+_LINE_END, _UNIX_LINE_END = lazy_pattern(r"\r\n?|\n"), lazy_pattern(r"\n")  # a search for one character is fast
+_FORM_FEED = lazy_pattern("\f")
 _UNCHANGED: Final = frozenset({"", "code"})  # markup of documents whose text no reader derived from another
 # Metadata of a chunk that is also true of its parts.
 _INHERITED: Final = frozenset({"section", "title_path", "page", "pages"})

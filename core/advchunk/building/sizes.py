@@ -5,7 +5,6 @@ run of units is a difference of prefix sums. For other tokenizers that differenc
 as a whole before it is accepted. Either way the work grows linearly with the text.
 """
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from advchunk.errors import InvalidSegmentation
 from advchunk.records import Chunk, Floats, Ints, Segmentation, Span, SpanSet, Strength, Units, with_context
 from advchunk.text import tiling
 from advchunk.text.counters import Counter, counts_of_distinct
+from advchunk.text.patterns import lazy_pattern
 from advchunk.text.sentences import sentences
 
 Levels: TypeAlias = tuple[tiling.Tiler, ...]
@@ -42,7 +42,7 @@ SCRAP = 8
 _STOPS = ".!?\u2026\u3002\uff01\uff1f"
 _LEVELS = 10  # more than any `Levels` has, so that edges added for a target are weaker than those of the units
 _LONG = 16  # characters per token of a text that is not worth counting, because it is hardly within its limit
-_LETTER = re.compile(r"[^\W_]")  # or a digit
+_LETTER = lazy_pattern(r"[^\W_]")  # or a digit
 _SPACE = " \t\n\r"  # white space for every tokenizer; BERT, for one, drops form feeds
 
 

@@ -533,7 +533,6 @@ class Chunker(Params, ABC):
         return hashlib.sha256("|".join([super().fingerprint(), *named]).encode()).hexdigest()[:16]
 
 
-@dataclass(kw_only=True)
 class SegmentingChunker(Chunker):
     """Cuts or groups the units of a text. A subclass implements `decide`, usually through one of the bases below."""
 
@@ -589,7 +588,6 @@ class SegmentingChunker(Chunker):
         """Yield requests, receive answers, and return the segmentation of two or more units."""
 
 
-@dataclass(kw_only=True)
 class SizeChunker(SegmentingChunker):
     """Leaves all cuts to the limits, which divide the one segment of a text."""
 
@@ -600,7 +598,6 @@ class SizeChunker(SegmentingChunker):
         return completed(Segmentation(np.array([0, len(units)])))
 
 
-@dataclass(kw_only=True)
 class LinearChunker(SegmentingChunker):
     """Needs no model. A subclass implements `segment`."""
 
@@ -614,7 +611,6 @@ class LinearChunker(SegmentingChunker):
         return self.segment(units, limits)
 
 
-@dataclass(kw_only=True)
 class VectorsChunker(SegmentingChunker):
     """Cuts by embeddings of the units: a subclass implements `decide`, and may call `embed_units`."""
 
@@ -648,7 +644,6 @@ class VectorsChunker(SegmentingChunker):
         return completed(HashedWords(_DIMENSIONS, language).embed(texts))
 
 
-@dataclass(kw_only=True)
 class EmbeddingChunker(VectorsChunker):
     """Needs an embedder. A subclass implements `segment`, which receives the vectors of the units."""
 

@@ -1,6 +1,5 @@
 """Baselines: windows of a fixed size, and recursive splitting. They decide on nothing: the limits divide the text."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from advchunk.building.sizes import Limits
@@ -10,7 +9,6 @@ from advchunk.records import Document, Units
 from advchunk.text import tiling
 
 
-@dataclass(kw_only=True)
 class SlidingWindowParams(Params):
     """Cut windows of a fixed number of tokens; with ``overlap_tokens``, each repeats the end of the previous one.
 
@@ -22,7 +20,6 @@ class SlidingWindowParams(Params):
     version: ClassVar[int] = 2
 
 
-@dataclass(kw_only=True)
 class SlidingWindowChunker(SlidingWindowParams, SizeChunker):
     """Cut windows of a fixed number of tokens (`SlidingWindowParams`).
 
@@ -36,7 +33,6 @@ class SlidingWindowChunker(SlidingWindowParams, SizeChunker):
         return Units(units.text, units.edges, units.sizes)  # without strengths: windows end only when they are full
 
 
-@dataclass(kw_only=True)
 class RecursiveParams(Params):
     """Fill each chunk, and end it at the best boundary in its second half.
 
@@ -49,7 +45,6 @@ class RecursiveParams(Params):
     version: ClassVar[int] = 2
 
 
-@dataclass(kw_only=True)
 class RecursiveChunker(RecursiveParams, SizeChunker):
     r"""Fill chunks, and end each at the best boundary (`RecursiveParams`).
 

@@ -21,7 +21,7 @@ def with_inherited_parameters(cls: type) -> str:
         is_ours = base.__module__.partition(".")[0].endswith("advchunk")
         if not (is_ours or hasattr(base, "algorithm")):  # a base of a framework
             continue
-        for names, text in _entries(cleandoc(base.__dict__.get("__doc__") or "")):
+        for names, text in _entries(base.__dict__.get("__doc__") or ""):
             if documented.isdisjoint(names):
                 inherited.append(text)
                 documented.update(names)
@@ -42,13 +42,13 @@ def with_experimental_note(doc: str) -> str:
 def parameter_entries(doc: str, names: Iterable[str]) -> str:
     """Return the entries under Parameters for some of the names."""
     chosen = set(names)
-    return "\n".join(text for own, text in _entries(cleandoc(doc)) if chosen.intersection(own))
+    return "\n".join(text for own, text in _entries(doc) if chosen.intersection(own))
 
 
 def parameter_docs(doc: str) -> dict[str, str]:
     """Return the description of each parameter in a docstring, as one line."""
     docs = dict[str, str]()
-    for names, entry in _entries(cleandoc(doc)):
+    for names, entry in _entries(doc):
         docs |= dict.fromkeys(names, " ".join(entry.partition(" :")[2].split()))
     return docs
 
@@ -56,6 +56,6 @@ def parameter_docs(doc: str) -> dict[str, str]:
 @cache  # most classes have the same bases
 def _entries(doc: str) -> list[tuple[list[str], str]]:
     """Return the names and the text of each entry under Parameters."""
-    section = _PARAMETERS.search(doc)
+    section = _PARAMETERS.search(cleandoc(doc))
     entries = re.split(r"\n(?=\S)", section["entries"].rstrip()) if section else []
     return [(re.split(r",\s*", entry.partition(" :")[0]), entry) for entry in entries]

@@ -8,11 +8,12 @@ from itertools import pairwise
 import numpy as np
 
 from advchunk.records import Units
+from advchunk.text.patterns import lazy_pattern
 from advchunk.text.tiling import Tiler
 
 # Each alternative ends at its next delimiter or at a blank line, so that all searches together take linear time.
 _LINE_END = r"\n(?![^\S\n]*\n)"
-_ATOM = re.compile(
+_ATOM = lazy_pattern(
     rf"""
     (?<!`)(?P<ticks>`{{1,3}})(?!`)(?:[^`\n]++|{_LINE_END})++(?P=ticks)(?!`)
   | <[a-zA-Z/!?](?:[^<>\n"']++|{_LINE_END}|"[^"<\n]*+"|'[^'<\n]*+'|["'])*+>
@@ -27,7 +28,7 @@ _ATOM = re.compile(
 )
 SIGNS = ("`", "<", "&", "[", "$", "\\")
 """One of these begins each."""
-_SIGNS = [re.compile(re.escape(sign)) for sign in SIGNS]
+_SIGNS = [lazy_pattern(re.escape(sign)) for sign in SIGNS]
 
 
 def has_atoms(text: str) -> bool:

@@ -7,7 +7,6 @@ benchmarks/LANGUAGES.md compares the rule with libraries that do the same.
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -15,6 +14,8 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from math import log
 from typing import Any, Final, NamedTuple
+
+from advchunk.text.patterns import lazy_pattern
 
 UNDETERMINED: Final = "und"
 """The code of a language that cannot be told (BCP 47)."""
@@ -28,8 +29,8 @@ _EVIDENT = 5.0  # lead of the language of a short query over those of the texts,
 _KIN = {"da": "no", "no": "da", "id": "ms", "ms": "id"}  # so alike that either is right
 _ENOUGH_ENGLISH = 3  # different words that are common in no other language
 _LEAST_KANA, _LEAST_HANGUL = 0.1, 0.1  # share of the letters of Japanese, and of Korean
-_CODE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*")
-_ASCII, _NOT_ASCII_LETTER = re.compile(r"[\x00-\x7f]+"), re.compile(r"[^a-zA-Z]+")
+_CODE = lazy_pattern(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*")
+_ASCII, _NOT_ASCII_LETTER = lazy_pattern(r"[\x00-\x7f]+"), lazy_pattern(r"[^a-zA-Z]+")
 _LETTERS = 100  # outside ASCII, of a text, that tell its script
 _LETTER, _NO_LETTER = 0.5, -1.0  # weight of a letter that a language has, and what one says that it does not have
 # The letters of each script, or of a language that alone has one.

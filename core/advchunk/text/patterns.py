@@ -1,5 +1,6 @@
-"""The user's regular expressions: checked when they are given, and searched within a time limit."""
+"""Regular expressions: ours, compiled on first use; and the user's, checked and searched within a time limit."""
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final, TypeAlias
@@ -9,6 +10,22 @@ from advchunk.errors import ConfigurationError, require
 Patterns: TypeAlias = Mapping[str, str] | list[str] | tuple[str, ...] | str | None
 
 _SECONDS: Final = 2.0  # per text, and per million characters of it
+
+
+class _LazyPattern:
+    """A regular expression that is compiled when a method of it is first used, which takes longer than an import."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self.pattern, self.flags = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:  # of what the instance does not have yet
+        vars(self)[name] = value = getattr(re.compile(self.pattern, self.flags), name)
+        return value
+
+
+def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a regular expression as `re.compile` does, but compile it on first use."""
+    return _LazyPattern(pattern, flags)  # type: ignore[return-value]  # it has what a pattern has
 
 
 def named(patterns: Patterns) -> list[tuple[str, str]]:

@@ -1,8 +1,9 @@
 """Words in every script: what stands between spaces, and parts of what is written without spaces."""
 # ruff: noqa: RUF001 - the letters of many scripts are the subject here
 
-import re
 from typing import Final
+
+from advchunk.text.patterns import lazy_pattern
 
 HAN: Final = "\u2e80-\u2fd5々〇〡-〩㐀-䶿一-鿿豈-龎\U00020000-\U000323af"
 KANA: Final = "ぁ-ゖゝ-ゟァ-ヺー-ヿㇰ-ㇿｦ-ﾟㄅ-ㄯ"
@@ -13,19 +14,19 @@ _MARKED = "ༀཀ-ྼሀ-ፚ"  # Tibetan marks the ends of syllables, and Ethiop
 UNSPACED: Final = f"{HAN}{KANA}{COMPLEX}"
 """The letters of scripts without spaces between words, for a class of a regular expression."""
 
-_LETTER = re.compile(f"[{UNSPACED}{_MARKED}]")
+_LETTER = lazy_pattern(f"[{UNSPACED}{_MARKED}]")
 # The declaration of human rights has 1.5 (Chinese) and 2.2 (Japanese) characters for each English word, 5.2 to 8
 # elsewhere.
-_WORD = re.compile(
+_WORD = lazy_pattern(
     f"[{HAN}{KANA}]{{1,2}}|[{COMPLEX}]{{1,6}}|[{_MARKED}]++|(?![{UNSPACED}{_MARKED}])\\w[^\\s{UNSPACED}{_MARKED}]*+"
 )
 # In Japanese most words, but few of their endings, begin with a Chinese letter or in katakana after hiragana.
-_PLACE = re.compile(
+_PLACE = lazy_pattern(
     f"(?<=[，、；：。！？」』）】》〉・…፡\u200b])(?=[{UNSPACED}{_MARKED}「『（【《〈“A-Za-z0-9])"
     f"|(?<=[{HAN}{KANA}][,;:!?])(?=[{HAN}{KANA}])"
     f"|(?<=[ぁ-ゖ])(?<![おごぉっ])(?=[{HAN}ァ-ヺ「『（])"
 )
-_SYLLABLE = re.compile(
+_SYLLABLE = lazy_pattern(
     r"(?<=[ก-๎ກ-ໍ])(?=[เ-ไເ-ໄ])"  # Thai and Lao write some vowels first
     # no consonant below another, or last in its syllable
     r"|(?<=[ក-៓])(?<!្)(?=[ក-ឳ])|(?<=[က-႟])(?<!္)(?=[က-အဿ](?![့်္]))"

@@ -16,6 +16,7 @@ import numpy as np
 
 from advchunk.errors import require
 from advchunk.records import Units
+from advchunk.text.patterns import lazy_pattern
 from advchunk.text.scripts import has_unspaced, syllable_places, word_places
 
 Tiler: TypeAlias = Callable[[str], Units]
@@ -23,17 +24,19 @@ Tiler: TypeAlias = Callable[[str], Units]
 # Each pattern matches at the end of a unit, with the white space that the unit owns. (?>...) keeps "\r\n" whole.
 OWN_SPACE = r"(?: (?=\S)|\s++\Z|\s*[\r\n]|\s++)"
 _LINES_OWN = r"[\r\n](?:\s++\Z|\s*[\r\n])?"
-_PARAGRAPH_END = re.compile(rf"[\r\n](?:(?<=\r)\n)?+[^\S\r\n]*{_LINES_OWN}")
-_UNIX_PARAGRAPH_END = re.compile(r"\n[^\S\n]*\n(?:\s++\Z|\s*\n)?")  # a search for one character is eight times as fast
-_LINE_END = re.compile(_LINES_OWN)
-_CLAUSE_END = re.compile(rf"""[,;:]["'”’)\]]*{OWN_SPACE}|[，；：、][”’」』）]*{OWN_SPACE}?|{_LINES_OWN}""")
-_CODE_LINE = re.compile(
+_PARAGRAPH_END = lazy_pattern(rf"[\r\n](?:(?<=\r)\n)?+[^\S\r\n]*{_LINES_OWN}")
+_UNIX_PARAGRAPH_END = lazy_pattern(
+    r"\n[^\S\n]*\n(?:\s++\Z|\s*\n)?"
+)  # a search for one character is eight times as fast
+_LINE_END = lazy_pattern(_LINES_OWN)
+_CLAUSE_END = lazy_pattern(rf"""[,;:]["'”’)\]]*{OWN_SPACE}|[，；：、][”’」』）]*{OWN_SPACE}?|{_LINES_OWN}""")
+_CODE_LINE = lazy_pattern(
     r"(?P<margin>[^\S\r\n]*+)(?P<closing>[)\]}>]|(?:end|else|elif|elsif|except|catch|finally|done|fi|esac|then|do)\b)?"
 )
-_WORD = re.compile(rf"\S++{OWN_SPACE}?|\s++(?:\S++{OWN_SPACE}?)?")
+_WORD = lazy_pattern(rf"\S++{OWN_SPACE}?|\s++(?:\S++{OWN_SPACE}?)?")
 # Kinds of code points that may be in one grapheme with the next or the last one (Unicode's Grapheme_Cluster_Break).
 _JOINING = ("CR", "Extend", "L", "Prepend", "RI", "SpacingMark", "T", "V", "ZWJ")
-_SPACE = re.compile(rf"(?P<own>{OWN_SPACE}?)\s*+")  # of which "own" belongs to the unit before
+_SPACE = lazy_pattern(rf"(?P<own>{OWN_SPACE}?)\s*+")  # of which "own" belongs to the unit before
 
 
 @dataclass(frozen=True)
@@ -108,15 +111,14 @@ def owning_space(text: str, ends: Iterable[int], starts: Sequence[int] = ()) -> 
     ----------
     starts : ascending offsets at which units begin, whatever owns the white space around them.
     """
-    moved, at = list[int](), leading_space(text)
+    moved, at, match = list[int](), leading_space(text), _SPACE.match
     for end in ends:
         if end > at:  # otherwise in white space that already has an owner
-            last = end if not text[end - 1].isspace() else at + len(text[at:end].rstrip())
-            space = _SPACE.match(text, last)
-            at = space.end()  # type: ignore[union-attr]  # it always matches
-            place = bisect_left(starts, last)
-            if place == len(starts) or starts[place] > at:
-                moved.append(space.end("own"))  # type: ignore[union-attr]
+            last = at + len(text[at:end].rstrip()) if text[end - 1].isspace() else end
+            space: Any = match(text, last)
+            at = space.end()
+            if not starts or (place := bisect_left(starts, last)) == len(starts) or starts[place] > at:
+                moved.append(space.end("own"))
     return from_ends(text, [*moved, *starts])
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from advchunk.records import Units
 from advchunk.text.detection import AUTO, language_of, tell_language
-from advchunk.text.sentences.brackets import OPENING_MARK, is_enclosed
+from advchunk.text.patterns import lazy_pattern
+from advchunk.text.sentences.brackets import is_enclosed, opening_marks
 from advchunk.text.sentences.stops import (
     CLOSING_MARKS,
     MAX_WORD,
@@ -27,27 +28,27 @@ from advchunk.text.sentences.stops import (
 from advchunk.text.sentences.words import Words, get_words
 from advchunk.text.tiling import OWN_SPACE, after, owning_space, paragraph_edges
 
-_PLAIN_SENTENCE_END = re.compile(rf"[.!?]{OWN_SPACE}|[{WIDE_STOPS}]++{CLOSING_MARKS}*+{OWN_SPACE}?")
-_PUBLISHED_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-_FULL_WIDTH_SEMICOLON = re.compile(r"；\s*")
+_PLAIN_SENTENCE_END = lazy_pattern(rf"[.!?]{OWN_SPACE}|[{WIDE_STOPS}]++{CLOSING_MARKS}*+{OWN_SPACE}?")
+_PUBLISHED_SENTENCE_END = lazy_pattern(r"(?<=[.!?])\s+")
+_FULL_WIDTH_SEMICOLON = lazy_pattern(r"；\s*")
 _TELLING = 200  # characters of a paragraph that tell its own language
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = lazy_pattern("[\ud800-\udfff]")
 # A list item or the header of a message is not the continuation of the line before. To search for "\n" alone is faster.
 _LINE = r"(?=[^\S\r\n]{0,20}(?:[-*•‣◦▪–]\s|\(?\d{1,3}[.)]\s|[A-Z][\w-]{1,20}:\s))"
-_BEFORE_LINE, _BEFORE_UNIX_LINE = re.compile(rf"(?:\r\n?|\n){_LINE}"), re.compile(rf"\n{_LINE}")
+_BEFORE_LINE, _BEFORE_UNIX_LINE = lazy_pattern(rf"(?:\r\n?|\n){_LINE}"), lazy_pattern(rf"\n{_LINE}")
 # An entry of a table of contents ends with dots and a page number. Matches start where no dot is before.
-LEADERS = re.compile(
+LEADERS = lazy_pattern(
     r"(?<![.…])(?<![.…][ \t])(?<![.…][ \t]{2})(?<![.…][ \t]{3})(?:[.…](?:[ \t]{0,3}[.…]){3,}+|\.?[ \t]{0,3}…{2,}+)"
     r"[ \t]{0,20}+(?:\d{1,5}|[ivxlcIVXLC]{1,8})[ \t]{0,20}+(?=[\r\n]|\Z)"
 )
 LEADER_SIGNS = ("....", ". . .", "……")
 # A stretch of more characters without a stop is divided into pieces. The longest of 4,882 annotated sentences has 499.
 _MAX_SENTENCE, _MIN_PIECE, _MAX_PIECE = 600, 100, 300
-_BREAKS = (re.compile(r"[\r\n]"), re.compile(r"[;:](?=\s)|[；：]"), re.compile(r",(?=\s)|[，、]"))
-_SPACE = re.compile(r"\s++")
+_BREAKS = (lazy_pattern(r"[\r\n]"), lazy_pattern(r"[;:](?=\s)|[；：]"), lazy_pattern(r",(?=\s)|[，、]"))
+_SPACE = lazy_pattern(r"\s++")
 # Thai and Lao have no stops: spaces stand between phrases. A unit is as many phrases as make so many characters.
-_THAI = re.compile(r"[\u0e01-\u0edf]")
-_PHRASE_END = re.compile(r"(?<=[\u0e01-\u0edf])\s++(?=[\u0e01-\u0edf])")
+_THAI = lazy_pattern(r"[\u0e01-\u0edf]")
+_PHRASE_END = lazy_pattern(r"(?<=[\u0e01-\u0edf])\s++(?=[\u0e01-\u0edf])")
 _MIN_PHRASES = 40
 
 
@@ -185,7 +186,7 @@ def _phrase_ends(text: str, start: int, end: int) -> Iterator[int]:
 def _stop_ends(paragraph: Paragraph, start: int, end: int, stops: Sequence[int], habits: Habits) -> list[int]:
     """Return the ends of the sentences in ``text[start:end]`` that end with one of the ``stops`` in it."""
     first, text, matched, openers, ends = start, paragraph.text, start, paragraph.words.openers, list[int]()
-    marks = {*OPENING_MARK.findall(text, start, end)}
+    marks = opening_marks(text, start, end)
     for at in stops:
         if at < matched:  # within the last match
             continue

@@ -1,18 +1,23 @@
 """Find out whether a place in a sentence is between brackets or quotes."""
 # ruff: noqa: RUF001 - the punctuation of many scripts is the subject here
 
-import re
 from collections.abc import Iterable
+
+from advchunk.text.patterns import lazy_pattern
 
 NEAR = 300  # maximum characters between a bracket or quote and its match
 
 # Quotes open after white space; German ones open with the mark that closes French ones. ":(" is no bracket.
-_OPENING = re.compile(
+_OPENING = lazy_pattern(
     r"""(?<![^\s(\[{–—\-：，。\u3040-\u9fff])(?:[“„«]|["»](?=[^\s"])|``(?=\w))|(?<![:;=-])\(|[（「『《【]"""
 )
 _CLOSING = {"``": "''", **dict(zip('"“„«»(（「『《【', '"”“»«)）」』》】', strict=True))}
-OPENING_MARK = re.compile(f"[`{''.join(mark for mark in _CLOSING if len(mark) == 1)}]")
-"""Pattern of the marks with which brackets and quotes open, the first character of each."""
+_OPENING_MARKS = ["`", *(mark for mark in _CLOSING if len(mark) == 1)]
+
+
+def opening_marks(text: str, start: int, end: int) -> list[str]:
+    """Return the marks in a part of a text with which brackets and quotes open, the first character of each."""
+    return [mark for mark in _OPENING_MARKS if text.find(mark, start, end) >= 0]
 
 
 def is_enclosed(text: str, marks: Iterable[str], first: int, at: int, end: int) -> bool:
@@ -20,7 +25,7 @@ def is_enclosed(text: str, marks: Iterable[str], first: int, at: int, end: int) 
 
     Parameters
     ----------
-    marks : those that match `OPENING_MARK` in the sentence, or in more text.
+    marks : the `opening_marks` of the sentence, or of more text.
     end : where to stop looking for the closing mark.
     """
     low = max(first, at - NEAR)

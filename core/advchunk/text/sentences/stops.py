@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from advchunk.text.patterns import lazy_pattern
 from advchunk.text.sentences.brackets import NEAR
 from advchunk.text.sentences.words import Words, get_words
 
@@ -24,14 +25,14 @@ _MAX_HABITS = 2**14
 # Tibetan has no other than the shad, which also ends clauses.
 WIDE_STOPS = "。！？｡﹗﹖︒‼⁇⁈⁉।॥۔؟։።፧፨။។៕᠃᠉܀܁܂߹꓿꛳꛷᱾᱿།༎༏༐༑꧉᭚᭛᭟꯫᪨᪩꘎᥄᥅꩝꩞꩟\u037e"
 _ANY = rf"[.!?…{WIDE_STOPS}]"
-_ANY_STOP = re.compile(_ANY)
+_ANY_STOP, _ASCII_STOP = lazy_pattern(_ANY), lazy_pattern("[.!?]")  # of which the second takes half the time
 _IS_STOP = np.zeros(2**16, dtype=bool)
 _IS_STOP[[*map(ord, f".!?…{WIDE_STOPS}")]] = True
 _SHORT, _PIECE = 2000, 2**16  # characters of a text in which a search is faster than arrays, and of those in an array
 CLOSING_MARKS = r"""["'”’»›)\]}）」』】》〉〕*_]"""
 _CLOSERS = rf"""(?:{CLOSING_MARKS}|[“‘«`]++(?![^\W_]))*+"""
 _OPENERS = r"""["'“‘„‚«‹»›(\[{¿¡`*_「『（《〈【–—-]*+"""
-STOP = re.compile(
+STOP = lazy_pattern(
     rf"""{_ANY}(?<!{_ANY}{_ANY})(?:
       (?P<mark>(?<=[.!?…])[.!?…]*+(?:\ [.…](?![\w.])){{0,8}}+)
       (?P<closers>{_CLOSERS})
@@ -55,22 +56,25 @@ STOP = re.compile(
     re.VERBOSE,
 )
 # A full stop before white space and a letter or digit, of which `STOP` matches nothing else.
-PLAIN_STOP = re.compile(rf"\.(?<!{_ANY}{_ANY})(?=\s{{1,3}}(?P<following>[^\W_]\w{{0,23}}))")
+PLAIN_STOP = lazy_pattern(rf"\.(?<!{_ANY}{_ANY})(?=\s{{1,3}}(?P<following>[^\W_]\w{{0,23}}))")
 # A number, a letter or both after a label: "Fig. 3", "Tab. S1", "Ch. iv".
-_NUMBER = re.compile(r"[A-Za-z]{0,2}\d\w*|[A-HJ-Z]|[xv]?i{2,3}|iv|vi{1,3}|ix|xi{0,3}|[XV]?I{2,3}|IV|VI{1,3}|IX|XI{0,3}")
-_SEPARATOR = re.compile(r"[-–—/(\[,]")
+_NUMBER = lazy_pattern(
+    r"[A-Za-z]{0,2}\d\w*|[A-HJ-Z]|[xv]?i{2,3}|iv|vi{1,3}|ix|xi{0,3}|[XV]?I{2,3}|IV|VI{1,3}|IX|XI{0,3}"
+)
+_SEPARATOR = lazy_pattern(r"[-–—/(\[,]")
 _MARKS_AFTER_WIDE = tuple(",;:、，；：.")
 _MARKS_AFTER = "\"'”’»"
 _MARKS_BEFORE = "([{\"'“‘„«‹*_`¿¡–—-"
-_GLUED = re.compile(r"[.!?](?<=[^\W\d_A-Z]{3}.)[A-Z][a-z]*\s")
-_SPACED = re.compile(r"[.!?](?<=[^\W\d_]{3}.)\s++\w")
+_GLUED = lazy_pattern(r"[.!?](?<=[^\W\d_A-Z]{3}.)[A-Z][a-z]*\s")
+_SPACED = lazy_pattern(r"[.!?](?<=[^\W\d_]{3}.)\s++\w")
 _QUOTES = frozenset("\"'”’»›“‘`)]")
 
 
 def find_stops(text: str) -> list[int]:
     """Return the offsets of all characters at which `STOP` may match, in a third of the time that it would take."""
     if len(text) < _SHORT:
-        return [match.start() for match in _ANY_STOP.finditer(text)]
+        pattern = _ASCII_STOP if text.isascii() else _ANY_STOP
+        return [match.start() for match in pattern.finditer(text)]
     stops = list[int]()
     for start in range(0, len(text), _PIECE):
         codes = np.frombuffer(text[start : start + _PIECE].encode("utf-32-le", "surrogatepass"), dtype="<u4")
