@@ -386,6 +386,22 @@ def test_marks_of_pages_are_those_that_a_search_of_every_character_meets(text):
     assert sorted(inset.start for inset in embedded._page_insets(flat)) == starts
 
 
+@pytest.mark.parametrize("feed", ["\f", "\n\f\n", "\n\n\f"])
+@pytest.mark.parametrize("head", ["It is tea.", "Article {}"])
+def test_a_chunk_is_on_the_pages_of_its_own_text(feed, head):
+    pages = [f"{head.format(i)} Page {i}. " + f"Water boils on page {i}. " * 9 for i in range(1, 30)]
+    chunks = RecursiveChunker(max_tokens=30).chunk(feed.join(pages))
+    for chunk in chunks:
+        numbers = [*map(int, re.findall(r"[Pp]age (\d+)", chunk.text))]
+        assert {chunk.metadata["page"], *chunk.metadata.get("pages", ())} <= {*numbers, numbers[-1] + 1}
+    assert {chunk.metadata["page"] for chunk in chunks} == {*range(1, 30)}
+
+
+@pytest.mark.parametrize("feed", ["a\f", "a\n\f\n"])
+def test_form_feeds_take_linear_time(feed):
+    check_growth(RecursiveChunker(max_tokens=50).chunk, repeated(feed), 20_000)
+
+
 @given(texts(FORMULAS, HTML, WHITE, WORDS, ["`", "[", "](", ")", "$", "&amp;", "!", '"']))
 def test_atoms_are_those_that_a_search_of_every_character_meets(text):
     assert [*atoms.atom_spans(text)] == [match.span() for match in atoms._ATOM.finditer(text)]

@@ -18,6 +18,7 @@ from advchunk.records import (
     Document,
     Floats,
     Ints,
+    Place,
     Segmentation,
     Span,
     SpanSet,
@@ -563,13 +564,16 @@ class Locator:
 
     def __init__(self, document: Document) -> None:
         blocks, may_have_headings = document.blocks or (), bool(document.above)
-        self._placed, self._starts, self._ends = list[Block](), list[int](), list[int]()
+        self._starts, self._ends = list[int](), list[int]()
+        self._placed = list[tuple[BlockKind, tuple[Place, ...], Mapping[str, Any] | None]]()
         for block in blocks:
             may_have_headings = may_have_headings or block.kind == "heading" or block.title is not None
             if block.places or block.metadata or block.kind == "figure":
-                self._placed.append(block)
-                self._starts.append(block.span.start)
-                self._ends.append(block.span.end)
+                for part in block.parts or (block,):
+                    about = {**(block.metadata or {}), **(part.metadata or {})} if block.parts else block.metadata
+                    self._placed.append((block.kind, part.places or block.places, about))
+                    self._starts.append(part.span.start)
+                    self._ends.append(part.span.end)
         self._headings = Headings(document.text, blocks, document.above) if may_have_headings else None
         self._document = document
         self._line_starts: list[int] = []
@@ -611,15 +615,15 @@ class Locator:
         inside = (
             self._placed[bisect_right(self._ends, start) : bisect_left(self._starts, end)] for start, end in spans
         )
-        blocks = [*chain.from_iterable(inside)]
-        if figures := sum(block.kind == "figure" for block in blocks):
+        parts = [*chain.from_iterable(inside)]
+        if figures := sum(kind == "figure" for kind, *_ in parts):
             metadata["figures"] = figures
-        return metadata | _on_pages(blocks) | _united(block.metadata for block in blocks if block.metadata)
+        return metadata | _on_pages(places for _, places, _ in parts) | _united(about for *_, about in parts if about)
 
 
-def _on_pages(blocks: Iterable[Block]) -> dict[str, Any]:
-    """Return the pages of blocks, and their places there."""
-    places = dict.fromkeys(chain.from_iterable(block.places for block in blocks))
+def _on_pages(parts: Iterable[tuple[Place, ...]]) -> dict[str, Any]:
+    """Return the pages of parts, given their places, and these."""
+    places = dict.fromkeys(chain.from_iterable(parts))
     if not places:
         return {}
     pages = sorted({place.page for place in places})

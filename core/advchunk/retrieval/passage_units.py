@@ -325,11 +325,8 @@ def _joined_documents(documents: Sequence[Document]) -> tuple[Document, list[int
         return documents[0], [0], [len(documents[0].text)]
     ends = [*accumulate(len(document.text) + len(_BETWEEN) for document in documents)]
     starts = [0, *ends[:-1]]
-    blocks = tuple(
-        replace(block, span=Span(start + block.span.start, start + block.span.end))
-        for document, start in zip(documents, starts, strict=True)
-        for block in document.blocks or ()
-    )
+    pairs = zip(documents, starts, strict=True)
+    blocks = tuple(block.moved(start) for document, start in pairs for block in document.blocks or ())
     text = _BETWEEN.join(document.text for document in documents)
     joined = Document(text, blocks=blocks, markup=documents[0].markup)
     return joined, starts, [end - len(_BETWEEN) for end in ends]

@@ -203,6 +203,7 @@ def _write(flat: str, cues: Sequence[_Cue], derivation: Derivation) -> None:
             speaker, is_first = name, False
         else:
             derivation.write(" ", pieces[0][0])
+        derivation.begin_part(times(cue.start, cue.end))
         for start, stop, piece in pieces[pieces[0][2] == " " :]:
             if piece is None:
                 derivation.copy(start, stop)
