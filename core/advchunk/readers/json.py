@@ -6,10 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, NoReturn, TypeVar
 
-from advchunk.errors import ConfigurationError, require
-
-MAX_JSON_VALUES = 2_000_000
-"""Maximum number of values in a text; real documents have at most one per 30 characters."""
+from advchunk.errors import ConfigurationError
+from advchunk.readers.budget import check
 
 _MAX_NUMBER = 1e15
 _SHOWN = 100  # characters of a value in an error
@@ -147,10 +145,10 @@ def load_json(text: str) -> Any:
     Raises
     ------
     ConfigurationError : the text is not JSON (the message has the line and column), is nested deeper than Python's
-        stack, or has more than `MAX_JSON_VALUES` values.
+        stack, or has too many values (`readers.budget`).
     """
     values = text.count(",") + text.count("[") + text.count("{")  # an upper bound, because some are within strings
-    require(values <= MAX_JSON_VALUES, f"JSON must have at most {MAX_JSON_VALUES:,} values", values)
+    check("values", values, "JSON must have")
     try:
         return json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:

@@ -30,7 +30,6 @@ from office_files import (
 from advchunk import ConfigurationError, RecursiveChunker, chunk_files, read_file
 from advchunk.cli import main
 from advchunk.errors import Unreadable
-from advchunk.readers.office import containers
 from advchunk.readers.office.files import read
 
 pytest.importorskip("lxml")
@@ -180,7 +179,7 @@ def test_what_is_hostile_or_damaged_is_one_error_that_names_the_file(name):
 
 
 def test_members_together_are_limited(monkeypatch):
-    monkeypatch.setattr(containers, "MAX_MEMBER", 1000)
+    monkeypatch.setenv("ADVCHUNK_MAX_BYTES", "1000")
     with pytest.raises(Unreadable, match="at most 1,000 bytes"):
         read(report())
 

@@ -42,8 +42,8 @@ class Derivation:
         """End a block, if it has any text, and begin the next after a blank line."""
         if self._start < self._length:
             ends = [*(start for start, _ in self._begun[1:]), self._length]
-            begun = zip(self._begun, ends, strict=True) if len(self._begun) > 1 else ()
-            parts = tuple(Block(kind, Span(start, end), metadata=own) for (start, own), end in begun)
+            pieces = zip(self._begun, ends, strict=True) if len(self._begun) > 1 else ()
+            parts = tuple(Block(kind, Span(start, end), metadata=own) for (start, own), end in pieces)
             span = Span(self._start, self._length)
             self._blocks.append(Block(kind, span, level, title, (), metadata or None, parts))
             self.write("\n\n", self._end)

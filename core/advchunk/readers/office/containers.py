@@ -6,13 +6,11 @@ from io import BytesIO
 
 from advchunk.errors import Unreadable
 from advchunk.readers import magic
-from advchunk.readers.sources import MAX_MEMBER
-from advchunk.readers.xml import MAX_XML_LENGTH
+from advchunk.readers.budget import check
 
 _FOLDERS = {"word/": "docx", "ppt/": "pptx", "xl/": "xlsx", "META-INF/container.xml": "epub"}
 _XML = (".xml", ".rels", ".opf", ".xhtml", ".html", ".htm", ".ncx")
 _TEXTS, _TAG = re.compile(r"ppt/slides/[^/]+\.xml|content\.xml"), re.compile(rb"<[^<>]*>")
-_MAX_MEMBERS = 10_000
 _ENTITY = re.compile(rb"<!ENTITY", re.IGNORECASE)
 _MESSAGE, _ENCRYPTED = (name.encode("utf-16-le") for name in ("__properties_version1.0", "EncryptedPackage"))
 _OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
@@ -23,8 +21,7 @@ _KNOWN = "a Word, PowerPoint, or Excel file (.docx, .pptx, .xlsx), OpenDocument 
 def kind_of(data: bytes, name: str) -> str:
     r"""Return "docx", "pptx", "xlsx", "odt" (any OpenDocument), "rtf", or "epub", whatever the suffix of a file is.
 
-    The parts of an archive unpack to at most `readers.sources.MAX_MEMBER` bytes together, those of XML to
-    `MAX_XML_LENGTH` each, and define no entities.
+    The parts of an archive unpack to what `readers.budget` says, and define no entities.
 
     Raises
     ------
@@ -63,13 +60,9 @@ def _archive_kind(data: bytes, name: str) -> tuple[str, str]:
         total, texts = sum(member.file_size for member in members), [m for m in members if m.filename.endswith(_XML)]
         largest = max((member.file_size for member in texts), default=0)
         # A part is never read beyond its declared size.
-        if total > MAX_MEMBER or largest > MAX_XML_LENGTH or len(members) > _MAX_MEMBERS:
-            msg = (
-                f"{name} must unpack to at most {MAX_MEMBER:,} bytes in {_MAX_MEMBERS:,} parts, of which XML has "
-                "at most "
-                f"{MAX_XML_LENGTH:,} each, got {total:,} in {len(members):,}, {largest:,} of XML"
-            )
-            raise Unreadable(msg)
+        check("bytes", total, f"{name} must unpack to")
+        check("characters", largest, f"a part of {name} must unpack to")
+        check("parts", len(members), f"{name} must unpack to")
         for member in texts:  # no Office file needs entities
             part = archive.read(member)
             if _ENTITY.search(part.replace(b"\0", b"") if b"\0" in part[:4] else part):  # in any encoding of Unicode
