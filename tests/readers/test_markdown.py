@@ -14,8 +14,9 @@ from markdown_it import MarkdownIt
 
 from advchunk import Document, RecursiveChunker
 from advchunk.building.layout import Headings, protected, tile_prose
-from advchunk.readers import embedded, markdown
+from advchunk.readers import embedded, formats, markdown
 from advchunk.readers.markdown import RULES, Rule, blocks, heading_text, parse_blocks, push_block, read, settle
+from advchunk.readers.outline import outlined
 from advchunk.records import Block, Span
 from advchunk.text import atoms
 from advchunk.text.sentences import sentences
@@ -395,6 +396,15 @@ def test_a_chunk_is_on_the_pages_of_its_own_text(feed, head):
         numbers = [*map(int, re.findall(r"[Pp]age (\d+)", chunk.text))]
         assert {chunk.metadata["page"], *chunk.metadata.get("pages", ())} <= {*numbers, numbers[-1] + 1}
     assert {chunk.metadata["page"] for chunk in chunks} == {*range(1, 30)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "piece",
+    ["*a ", "**a", "*_a", "[", "[a](", "[a](#b)\n", "|", "a|b\n-|-\n", "`a ", "> ", "- ", "# a\n\n", "```\n", "a\n===\n", "(a) b\n", "<a>"],
+)  # fmt: skip
+def test_odd_texts_take_linear_time(piece):
+    check_growth(lambda text: outlined(formats.read(Document(text), "auto")), repeated(piece), 20_000)
 
 
 @pytest.mark.parametrize("feed", ["a\f", "a\n\f\n"])
