@@ -127,10 +127,6 @@ def _fail(path: str, name: str, value: object) -> NoReturn:
 def parse_json(text: str, key: str = "") -> Object:
     r"""Parse a JSON text, which must be an object, or with a ``key`` may be a list, which then is the value of that.
 
-    Raises
-    ------
-    ConfigurationError : the text is not JSON (`load_json`), or is not an object.
-
     >>> parse_json('{"a": 1').integer("a")
     Traceback (most recent call last):
     advchunk.errors.ConfigurationError: JSON must be well-formed: Expecting ',' delimiter, at line 1, column 8
@@ -140,13 +136,7 @@ def parse_json(text: str, key: str = "") -> Object:
 
 
 def load_json(text: str) -> Any:
-    """Return the value of a JSON text.
-
-    Raises
-    ------
-    ConfigurationError : the text is not JSON (the message has the line and column), is nested deeper than Python's
-        stack, or has too many values (`readers.budget`).
-    """
+    """Return the value of a JSON text, not nested deeper than Python's stack, within the `budget`."""
     values = text.count(",") + text.count("[") + text.count("{")  # an upper bound, because some are within strings
     check("values", values, "JSON must have")
     try:

@@ -189,12 +189,7 @@ def find_files(
 
     In folders, hidden files and folders are passed over. What else is not read is in the inventory: links, which may
     lead out of the folder; files that are neither text nor in a format with a reader; and the output of advchunk.
-
-    Parameters
-    ----------
-    inventory : where the files in folders are counted.
-    exclude : one or several files and folders in the folders to pass over, or patterns such as "*.log" or "old/*"
-        (`pathlib.PurePath.match`).
+    ``exclude`` are files and folders to pass over, or patterns such as "*.log" or "old/*" (`pathlib.PurePath.match`).
     """
     excluded = [str(item) for item in ([exclude] if isinstance(exclude, (str, os.PathLike)) else exclude)]
     patterns = [item for item in excluded if _PATTERN.search(item)]
@@ -244,15 +239,8 @@ def read_sources(name: str, inventory: Inventory, *, of_lines: bool | None = Non
     in memory, one at a time, and never written. Those that are encrypted, links, too large (`readers.budget`), archives
     themselves, or that have a path out of the archive are skipped, as are those that `find_files` skips in folders.
 
-    Parameters
-    ----------
-    name : of the file; "-" is standard input.
-    of_lines : the file holds a document a line; None decides by its suffix, ".jsonl".
-
-    Raises
-    ------
-    OSError : the file cannot be read.
-    ConfigurationError : an archive is damaged, or unpacks to too much (`readers.budget`).
+    The file "-" is standard input; ``of_lines`` says that it holds a document a line, None decides by its suffix. An
+    archive that is damaged, or unpacks to too much, is `Unreadable`.
     """
     if is_jsonl(name) if of_lines is None else of_lines:
         with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:

@@ -27,8 +27,7 @@ _PATH = re.compile(r"(?!- )((?:(?!:[ \n])[^\n])+)\n(?=\S)")
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     r"""Read JSON: a list of flat records that have the same keys is a table, any other record is a block of its own.
 
-    A record is as a definition of source code: it stays whole while it fits, and chunks have its path as ``section``
-    and ``json_path``, such as "orders[3]", "" for the root.
+    A record stays whole while it fits, and chunks have its path as ``section`` and ``json_path``, "" for the root.
 
     >>> document = read('{"shop": "Tea & Co", "orders": [{"id": 1, "items": [{"tea": "green"}]}]}')
     >>> print(document.text)
