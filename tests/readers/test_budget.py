@@ -2,6 +2,7 @@
 
 import bz2
 import io
+import json
 import tarfile
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from advchunk import ConfigurationError, RecursiveChunker, chunk_files, read_file
 from advchunk.errors import Unreadable
 from advchunk.readers import budget, html
-from advchunk.readers.data import separated_values
+from advchunk.readers.data import objects, separated_values
 from growing import check_growth, repeated
 
 DEEP = {
@@ -82,6 +83,11 @@ def test_members_are_counted(tmp_path, monkeypatch):
     assert list(files) == []
     (failure,) = files.failures
     assert "an archive must have at most 3 members, got 4" in str(failure.error)
+
+
+def test_records_of_many_members_are_no_table():
+    row = {str(number): "a" for number in range(3000)}
+    assert [block.kind for block in objects.read(json.dumps([row, row])).blocks] == ["code", "code"]
 
 
 def test_front_matter_with_brackets_is_text():

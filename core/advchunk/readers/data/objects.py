@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from advchunk.errors import Unreadable, first_line, import_extra
-from advchunk.readers.budget import check
+from advchunk.readers.budget import check, most
 from advchunk.readers.json import load_json
 from advchunk.readers.writing import Writer, pipe_table, squeeze
 from advchunk.records import Block, BlockKind, Document, Span, written_metadata
@@ -201,7 +201,8 @@ def _is_table(value: Sequence[Any]) -> bool:
     """Return True for two or more flat records that have the same keys and short values."""
     if len(value) < 2 or not all(isinstance(row, Mapping) and row.keys() == value[0].keys() for row in value):
         return False
-    return len(value[0]) > 1 and all(_is_cell(item) for row in value for item in row.values())
+    has_columns = 1 < len(value[0]) <= most("columns")
+    return has_columns and all(_is_cell(item) for row in value for item in row.values())
 
 
 def _is_cell(value: Any) -> bool:
