@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import copy
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
@@ -122,6 +122,7 @@ class Block:
     places : its places on pages; several if it continues in another column or page.
     metadata : metadata of the chunks that have text of it, JSON-able (see `building.layout.Locator`): ``speakers``,
         ``start_time``, ``clause`` ...
+    parts : ascending pieces that cover it and have places or metadata of their own, such as cues and pages.
     """
 
     kind: BlockKind
@@ -130,6 +131,18 @@ class Block:
     title: str | None = None
     places: tuple[Place, ...] = ()
     metadata: Mapping[str, Any] | None = None
+    parts: tuple[Block, ...] = field(default=(), repr=False)
+
+    def cut(self, span: Span, **changes: Any) -> Block:
+        """Return the piece of the block in a span, with changes."""
+        first = bisect_right(self.parts, span.start, key=lambda part: part.span.end)
+        last = bisect_left(self.parts, span.end, first, key=lambda part: part.span.start)
+        return replace(self, span=span, parts=self.parts[first:last], **changes)
+
+    def moved(self, by: int) -> Block:
+        """Return the block at another place of a text."""
+        span = Span(self.span.start + by, self.span.end + by)
+        return replace(self, span=span, parts=tuple(part.moved(by) for part in self.parts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,6 +15,7 @@ from advchunk import ConfigurationError, MissingExtra
 from advchunk.building.layout import Headings
 from advchunk.readers import html
 from advchunk.readers.html import guard
+from growing import check_growth, repeated
 
 
 def read(text, **options):
@@ -181,6 +182,28 @@ def test_depth_does_not_matter(tag):
     end = "".join(f"</{name}>" for name in reversed(tag.split("><")))
     text = html.read(f"<{tag}>" * 5_000 + "in" + end * 5_000 + "out", furniture="keep").text
     assert "".join(filter(str.isalpha, text)) == "inout"
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "<",
+        "<p>",
+        "</p>",
+        "<a ",
+        "<b>a",
+        "<li>a",
+        "<table><tr><td>a",
+        "<td>a",
+        "<!--",
+        "<pre>",
+        "&amp;",
+        "<h1>a",
+        "<dt>a",
+    ],
+)
+def test_repeated_tags_take_linear_time(token):
+    check_growth(html.read, repeated(token), 20_000)
 
 
 def test_an_element_with_too_many_attributes_is_refused():

@@ -14,8 +14,9 @@ from markdown_it import MarkdownIt
 
 from advchunk import Document, RecursiveChunker
 from advchunk.building.layout import Headings, protected, tile_prose
-from advchunk.readers import embedded, markdown
+from advchunk.readers import embedded, formats, markdown
 from advchunk.readers.markdown import RULES, Rule, blocks, heading_text, parse_blocks, push_block, read, settle
+from advchunk.readers.outline import outlined
 from advchunk.records import Block, Span
 from advchunk.text import atoms
 from advchunk.text.sentences import sentences
@@ -384,6 +385,31 @@ def test_marks_of_pages_are_those_that_a_search_of_every_character_meets(text):
     marks = [embedded._PAGE_LINE.match(flat, match.start()) for match in slowly.finditer(flat)]
     starts = [match.start() for match in marks if embedded._begins_line(flat, match.start())]
     assert sorted(inset.start for inset in embedded._page_insets(flat)) == starts
+
+
+@pytest.mark.parametrize("feed", ["\f", "\n\f\n", "\n\n\f"])
+@pytest.mark.parametrize("head", ["It is tea.", "Article {}"])
+def test_a_chunk_is_on_the_pages_of_its_own_text(feed, head):
+    pages = [f"{head.format(i)} Page {i}. " + f"Water boils on page {i}. " * 9 for i in range(1, 30)]
+    chunks = RecursiveChunker(max_tokens=30).chunk(feed.join(pages))
+    for chunk in chunks:
+        numbers = [*map(int, re.findall(r"[Pp]age (\d+)", chunk.text))]
+        assert {chunk.metadata["page"], *chunk.metadata.get("pages", ())} <= {*numbers, numbers[-1] + 1}
+    assert {chunk.metadata["page"] for chunk in chunks} == {*range(1, 30)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "piece",
+    ["*a ", "**a", "*_a", "[", "[a](", "[a](#b)\n", "|", "a|b\n-|-\n", "`a ", "> ", "- ", "# a\n\n", "```\n", "a\n===\n", "(a) b\n", "<a>"],
+)  # fmt: skip
+def test_odd_texts_take_linear_time(piece):
+    check_growth(lambda text: outlined(formats.read(Document(text), "auto")), repeated(piece), 20_000)
+
+
+@pytest.mark.parametrize("feed", ["a\f", "a\n\f\n"])
+def test_form_feeds_take_linear_time(feed):
+    check_growth(RecursiveChunker(max_tokens=50).chunk, repeated(feed), 20_000)
 
 
 @given(texts(FORMULAS, HTML, WHITE, WORDS, ["`", "[", "](", ")", "$", "&amp;", "!", '"']))

@@ -142,8 +142,8 @@ def test_links_in_a_tar_and_encrypted_members_are_skipped(tmp_path):
 
 
 def test_bombs_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "MAX_MEMBER", 1000)
-    monkeypatch.setattr(sources, "MAX_ARCHIVE", 5000)
+    monkeypatch.setenv("ADVCHUNK_MAX_BYTES", "1000")
+    monkeypatch.setenv("ADVCHUNK_MAX_TOTAL", "5000")
     lying = bytearray(zipped({"lie.md": b"a" * 3000}))
     at = lying.index(b"PK\x01\x02") + 24
     lying[at : at + 4] = (10).to_bytes(4, "little")  # the declared size

@@ -528,18 +528,19 @@ class Locator:
 
     def __init__(self, document: Document) -> None:
         blocks, may_have_headings = document.blocks or (), bool(document.above)
-        self._placed, self._starts, self._ends = list[Block](), list[int](), list[int]()
+        self._starts, self._ends = list[int](), list[int]()
+        self._placed = list[tuple[BlockKind, tuple[Place, ...], Mapping[str, Any] | None]]()
         for block in blocks:
             may_have_headings = may_have_headings or block.kind == "heading" or block.title is not None
             if block.places or block.metadata or block.kind == "figure":
-                self._placed.append(block)
-                self._starts.append(block.span.start)
-                self._ends.append(block.span.end)
+                for part in block.parts or (block,):
+                    about = {**(block.metadata or {}), **(part.metadata or {})} if block.parts else block.metadata
+                    self._placed.append((block.kind, part.places or block.places, about))
+                    self._starts.append(part.span.start)
+                    self._ends.append(part.span.end)
         self._headings = Headings(document.text, blocks, document.above) if may_have_headings else None
         self._plain = _plain_headings(document) if may_have_headings else frozenset()
-        self._document, self._feeds = document, list[int]()  # where pages begin within a block
-        if "\f" in document.text and any(len(block.places) > 1 for block in self._placed):
-            self._feeds = [match.end() for match in _FORM_FEED.finditer(document.text)]
+        self._document = document
         self._line_starts: list[int] = []
         if document.offsets is None and document.markup in _UNCHANGED:
             self._line_starts.append(0)
@@ -575,22 +576,13 @@ class Locator:
                 metadata["start_column"], metadata["end_column"] = columns
         if not self._placed:
             return metadata
-        places = [(bisect_right(self._ends, start), bisect_left(self._starts, end)) for start, end in spans]
-        blocks = [block for first, last in places for block in self._placed[first:last]]
-        if figures := sum(block.kind == "figure" for block in blocks):
+        inside = (
+            self._placed[bisect_right(self._ends, start) : bisect_left(self._starts, end)] for start, end in spans
+        )
+        parts = [*chain.from_iterable(inside)]
+        if figures := sum(kind == "figure" for kind, *_ in parts):
             metadata["figures"] = figures
-        united = _united(block.metadata for block in blocks if block.metadata)
-        return metadata | _on_pages(chain.from_iterable(self._places(block, spans) for block in blocks)) | united
-
-    def _places(self, block: Block, spans: Sequence[Span]) -> Iterable[Place]:
-        """Return the places of a block, or those of its parts in spans if form feeds alone divide it into pages."""
-        (start, end), feeds = block.span, self._feeds
-        first = bisect_right(feeds, next_non_space(self._document.text, start))
-        if not feeds or bisect_left(feeds, end) - first != len(block.places) - 1:
-            return block.places
-        inside = ((next_non_space(self._document.text, max(a, start)), min(b, end)) for a, b in spans)
-        pages = ((bisect_right(feeds, a) - first, bisect_left(feeds, b) - first) for a, b in inside if a < b)
-        return chain.from_iterable(block.places[i : max(i, j) + 1] for i, j in pages)
+        return metadata | _on_pages(places for _, places, _ in parts) | _united(about for *_, about in parts if about)
 
     def _inner_headings(self, span: Span) -> dict[str, str]:
         """Return the headings inside a chunk that its text alone does not show, as those of Markdown do."""
@@ -636,9 +628,9 @@ def with_stated_headings(document: Document, headings: Iterable[tuple[int, tuple
     return replace(document, blocks=tuple(blocks))
 
 
-def _on_pages(places: Iterable[Place]) -> dict[str, Any]:
-    """Return the pages of places, and their boxes there."""
-    places = dict.fromkeys(places)
+def _on_pages(parts: Iterable[tuple[Place, ...]]) -> dict[str, Any]:
+    """Return the pages of parts, given their places, and these."""
+    places = dict.fromkeys(chain.from_iterable(parts))
     if not places:
         return {}
     pages = sorted({place.page for place in places})

@@ -62,8 +62,7 @@ def _parts(document: Document, edges: Sequence[int]) -> Iterator[Document]:
         above = headings.open
         while last < len(blocks) and blocks[last].span.start < end:
             block = blocks[last]
-            span = Span(max(block.span.start, start) - start, min(block.span.end, end) - start)
-            inside.append(replace(block, span=span))
+            inside.append(block.cut(Span(max(block.span.start, start), min(block.span.end, end))).moved(-start))
             if block.span.start >= start:
                 headings.enter(block)
             if block.span.end > end:

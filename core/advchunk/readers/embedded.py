@@ -7,11 +7,12 @@ what is not closed ends at a blank line, and is not searched twice.
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from advchunk.records import BlockKind
+from advchunk.records import Block, BlockKind, Place, Span
 from advchunk.text.tables import TABLE_ENVIRONMENT
 
 
@@ -319,19 +320,20 @@ def page_marks(flat: str, of: Sequence[Inset]) -> list[PageMark]:
     return [PageMark(0, printed[0].page), *below, PageMark(printed[-1].offset, (printed[-1].page or 0) + 1)]
 
 
-def pages(flat: str, marks: list[PageMark], spans: list[tuple[int, int]], page: int | None) -> list[tuple[int, ...]]:
-    """Return the pages that each of ascending spans is on, where the text begins on ``page``, or on the first one.
+def with_pages(flat: str, marks: list[PageMark], layout: Iterable[Block], page: int | None) -> Iterator[Block]:
+    """Yield the blocks of a text, and their parts, with their pages; the text begins on ``page``, if that is known.
 
-    If the first mark has a number, spans before it are on no page.
+    If the first mark has a number, what is before it is on no page.
     """
     starts, numbers = [0], [page or (1 if marks and marks[0].page is None else 0)]
     for mark in marks:
         starts.append(mark.offset)
         numbers.append(numbers[-1] + 1 if mark.page is None else mark.page)
-    on = list[tuple[int, ...]]()
-    for start, end in spans:
-        text = flat[start:end]
-        first = bisect_right(starts, start + len(text) - len(text.lstrip())) - 1
-        last = max(bisect_right(starts, end - 1) - 1, first)
-        on.append(tuple(dict.fromkeys(number for number in numbers[first : last + 1] if number)))
-    return on
+    for block in layout:
+        start, end = block.span
+        first = bisect_right(starts, end - len(flat[start:end].lstrip())) - 1
+        last = max(bisect_right(starts, end - 1), first + 1)
+        on = [(Place(number),) if number else () for number in numbers[first:last]]
+        spans = map(Span, [start, *starts[first + 1 : last]], [*starts[first + 1 : last], end])
+        parts = (Block(block.kind, span, places=own) for span, own in zip(spans, on, strict=True))
+        yield replace(block, places=tuple(dict.fromkeys(chain(*on))), parts=tuple(parts) if len(on) > 1 else ())

@@ -64,10 +64,6 @@ def decode(data: bytes, name: str = "", encoding: str | None = None, declared: s
     ``declared`` one (XML and HTML declare theirs within), the first that fits; else the most likely one, which the log
     says and needs chardet (the extra "encodings"). ``name`` is that of the file. Damaged UTF-8 is an error.
 
-    Raises
-    ------
-    ConfigurationError : the text is not in the encoding, or none is found.
-
     >>> decode("天気がいい。".encode("utf-16")), decode("Thé".encode("cp1252"), declared="iso-8859-1").about
     (Decoded(text='天気がいい。', encoding='utf-16'), {'encoding': 'cp1252'})
     """
@@ -109,11 +105,7 @@ def contradicts(data: bytes, declared: str) -> bool:
 
 
 def find_unicode(data: bytes) -> str:
-    r"""Return the encoding of a text in UTF-16 or UTF-32; "" if it is in another.
-
-    >>> find_unicode("Tea.".encode("utf-16-le")), find_unicode(b"Tea."), find_unicode(b"Te\0a")
-    ('utf-16-le', '', '')
-    """
+    """Return the encoding of a text in UTF-16 or UTF-32; "" if it is in another."""
     marked = next((name for mark, name in _MARKS.items() if data.startswith(mark)), "")
     if marked or b"\0" not in data[:_SAMPLE] or len(data) % 2:
         return marked
@@ -130,11 +122,7 @@ def find_unicode(data: bytes) -> str:
 
 
 def is_text(head: bytes) -> bool:
-    r"""Return True for the beginning of a text in any encoding, which may end within a character.
-
-    >>> is_text("Thé".encode()[:3]), is_text(b"a\0b"), is_text(b"%PDF-1.7")
-    (True, False, False)
-    """
+    """Return True for the beginning of a text in any encoding, which may end within a character."""
     if find_unicode(head[: len(head) & ~1]):
         return True
     if b"\0" in head or magic.file_type(head):

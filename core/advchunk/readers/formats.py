@@ -21,11 +21,7 @@ _DECLARED_XML = re.compile(rf"(?=[\ufeff\s]*<\?xml){PROLOGUE}<")
 
 
 def detect_format(text: str) -> str:
-    r"""Detect the format of a text from its beginning; the default is "markdown", which covers prose too.
-
-    >>> detect_format("<!DOCTYPE html><p>Tea"), detect_format("# Tea\n\nGreen.")
-    ('html', 'markdown')
-    """
+    """Detect the format of a text from its beginning; the default is "markdown", which covers prose too."""
     head = text[:_HEAD]
     for row, begins in _beginnings():
         if begins.match(head):
@@ -46,8 +42,6 @@ def detect_file_format(name: str, text: str) -> str:
 
     Source code without a suffix is detected by its first line; without the extra "code", it is "plain".
 
-    >>> detect_file_format("notes.md", "Tea."), detect_file_format("notes.txt", "# Tea")
-    ('markdown', 'plain')
     """
     suffix = PurePath(name).suffix.lower()
     row = _by_suffix().get(suffix)

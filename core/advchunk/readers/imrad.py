@@ -66,8 +66,8 @@ class NumberedHeadings:
 def parse_heading(text: str) -> SectionHeading:
     """Parse a section heading.
 
-    The whole title must be a known name, or a list of known names joined by "and" or commas. A qualifier such as
-    "proposed" may precede a name, and a phrase after "of" or a colon may follow it.
+    The title must be known names, joined by "and" or commas; a qualifier such as "proposed" may precede one, and a
+    phrase after "of" or a colon may follow it.
 
     >>> parse_heading("2.1. Materials & Methods")
     SectionHeading(number='2.1', title='Materials & Methods', names=('Methods',), role='section')

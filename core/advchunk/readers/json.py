@@ -6,10 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, NoReturn, TypeVar
 
-from advchunk.errors import ConfigurationError, require
-
-MAX_JSON_VALUES = 2_000_000
-"""Maximum number of values in a text; real documents have at most one per 30 characters."""
+from advchunk.errors import ConfigurationError
+from advchunk.readers.budget import check
 
 _MAX_NUMBER = 1e15
 _SHOWN = 100  # characters of a value in an error
@@ -129,10 +127,6 @@ def _fail(path: str, name: str, value: object) -> NoReturn:
 def parse_json(text: str, key: str = "") -> Object:
     r"""Parse a JSON text, which must be an object, or with a ``key`` may be a list, which then is the value of that.
 
-    Raises
-    ------
-    ConfigurationError : the text is not JSON (`load_json`), or is not an object.
-
     >>> parse_json('{"a": 1').integer("a")
     Traceback (most recent call last):
     advchunk.errors.ConfigurationError: JSON must be well-formed: Expecting ',' delimiter, at line 1, column 8
@@ -142,15 +136,9 @@ def parse_json(text: str, key: str = "") -> Object:
 
 
 def load_json(text: str) -> Any:
-    """Return the value of a JSON text.
-
-    Raises
-    ------
-    ConfigurationError : the text is not JSON (the message has the line and column), is nested deeper than Python's
-        stack, or has more than `MAX_JSON_VALUES` values.
-    """
+    """Return the value of a JSON text, not nested deeper than Python's stack, within the `budget`."""
     values = text.count(",") + text.count("[") + text.count("{")  # an upper bound, because some are within strings
-    require(values <= MAX_JSON_VALUES, f"JSON must have at most {MAX_JSON_VALUES:,} values", values)
+    check("values", values, "JSON must have")
     try:
         return json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:

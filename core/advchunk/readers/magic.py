@@ -19,12 +19,7 @@ def file_type(data: bytes) -> str:
 
 
 def require_pdf(data: bytes, name: str = "this") -> None:
-    r"""Raise `ConfigurationError`, naming the actual type, unless the data begins like a PDF.
-
-    >>> require_pdf(b"PK\x03\x04", "paper.pdf")
-    Traceback (most recent call last):
-    advchunk.errors.ConfigurationError: paper.pdf must be a PDF, got a zip archive, such as an Office document or EPUB
-    """
+    """Raise `ConfigurationError`, naming the actual type, unless the data begins like a PDF."""
     if b"%PDF-" not in data[:_PDF_HEAD]:
         actual = "XML or HTML" if data.lstrip().startswith(b"<") else file_type(data)
         msg = f"{name} must be a PDF, got {actual or (repr(data[:16]) if data else 'nothing')}"

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from advchunk.readers import embedded
 from advchunk.readers.embedded import MARKS, Inset
 from advchunk.readers.front_matter import front_matter_metadata
-from advchunk.records import Block, BlockKind, Document, Place, Span
+from advchunk.records import Block, BlockKind, Document, Span
 from advchunk.text.sentences import LEADER_SIGNS, LEADERS
 from advchunk.text.tiling import flatten, has_one
 
@@ -244,8 +244,7 @@ def settle(flat: str, layout: Sequence[Block], insets: Sequence[Inset], page: in
         layout = [*_with_captions(flat, layout)]
     marks = embedded.page_marks(flat, insets)
     if marks or page is not None:
-        on = embedded.pages(flat, marks, [block.span for block in layout], page)
-        layout = [replace(block, places=tuple(map(Place, pages))) for block, pages in zip(layout, on, strict=True)]
+        layout = [*embedded.with_pages(flat, marks, layout, page)]
     return tuple(layout)
 
 

@@ -551,4 +551,4 @@ class _Layout:
     def _part(self, block: Block, span: Span, kind: BlockKind, level: int, title: str | None) -> Block:
         """Return a part of a block with the clause that it is in."""
         metadata = {**(block.metadata or {}), "clause": self._clause} if self._clause else block.metadata
-        return Block(kind, span, level, title, block.places, metadata)
+        return block.cut(span, kind=kind, level=level, title=title, metadata=metadata)

@@ -8,7 +8,7 @@ from typing import Any
 
 from advchunk.errors import is_integer
 from advchunk.readers import formats
-from advchunk.records import Block, Document, Place, Span
+from advchunk.records import Block, Document, Place
 
 _SOURCES = ("source", "file_path", "filename", "file_name")  # keys of loaders and readers
 _PAGES = ("page_number", "page", "page_label")
@@ -46,8 +46,8 @@ def _join(source: str, parts: Sequence[Document]) -> Document:
             continue
         for block in layout:
             is_placed = page is None or any(place.box for place in block.places)
-            span = Span(block.span.start + start, block.span.end + start)
-            blocks.append(replace(block, span=span, places=block.places if is_placed else (Place(page or 1),)))
+            moved = block.moved(start)
+            blocks.append(moved if is_placed else replace(moved, places=(Place(page or 1),), parts=()))
         texts.append(part.text)
         start += len(part.text) + 2
     shared = [key for key in read[0].metadata if key not in _PAGES and all(key in part.metadata for part in read)]

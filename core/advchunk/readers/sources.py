@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import lzma
 import os
 import re
@@ -17,16 +19,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path, PurePath, PurePosixPath
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
-from advchunk.errors import ConfigurationError, Unreadable, first_line, require
+from advchunk.errors import ConfigurationError, Unreadable, first_line
 from advchunk.readers import encodings, formats
+from advchunk.readers.budget import check, most
 from advchunk.text.separated import find_table, head_end
 
-MAX_MEMBER = 256 * 2**20
-"""Bytes of a member of an archive, at most."""
-MAX_ARCHIVE = 2**32
-"""Bytes of all members of an archive, at most."""
 MAX_PART = 16 * 2**20
 """Bytes above which a file of separated values is read in parts."""
 
@@ -41,6 +40,7 @@ _OWN_OUTPUT = re.compile(
     rb'content="advchunk"',
     re.DOTALL,
 )
+_OPENERS: Mapping[bytes, Callable[[Any], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 _DAMAGES = (zipfile.BadZipFile, tarfile.TarError, EOFError, NotImplementedError, RuntimeError, ValueError)
 
 
@@ -189,12 +189,7 @@ def find_files(
 
     In folders, hidden files and folders are passed over. What else is not read is in the inventory: links, which may
     lead out of the folder; files that are neither text nor in a format with a reader; and the output of advchunk.
-
-    Parameters
-    ----------
-    inventory : where the files in folders are counted.
-    exclude : one or several files and folders in the folders to pass over, or patterns such as "*.log" or "old/*"
-        (`pathlib.PurePath.match`).
+    ``exclude`` are files and folders to pass over, or patterns such as "*.log" or "old/*" (`pathlib.PurePath.match`).
     """
     excluded = [str(item) for item in ([exclude] if isinstance(exclude, (str, os.PathLike)) else exclude)]
     patterns = [item for item in excluded if _PATTERN.search(item)]
@@ -241,18 +236,11 @@ def read_sources(name: str, inventory: Inventory, *, of_lines: bool | None = Non
     """Yield the sources in a file: itself, the members of an archive, or the lines with text of a file of documents.
 
     A large file of separated values (`MAX_PART`) is read in parts, with their numbers in their names. Members are read
-    in memory, one at a time, and never written. Those that are encrypted, links, too large (`MAX_MEMBER`), archives
+    in memory, one at a time, and never written. Those that are encrypted, links, too large (`readers.budget`), archives
     themselves, or that have a path out of the archive are skipped, as are those that `find_files` skips in folders.
 
-    Parameters
-    ----------
-    name : of the file; "-" is standard input.
-    of_lines : the file holds a document a line; None decides by its suffix, ".jsonl".
-
-    Raises
-    ------
-    OSError : the file cannot be read.
-    ConfigurationError : an archive is damaged, or unpacks to more than `MAX_ARCHIVE` bytes.
+    The file "-" is standard input; ``of_lines`` says that it holds a document a line, None decides by its suffix. An
+    archive that is damaged, or unpacks to too much, is `Unreadable`.
     """
     if is_jsonl(name) if of_lines is None else of_lines:
         with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
@@ -331,22 +319,24 @@ class _Member(NamedTuple):
 
 
 def _read_archive(name: str, inventory: Inventory) -> Iterator[FileSource]:
-    room = MAX_ARCHIVE
+    total, largest = 0, most("bytes")
     try:
-        for member in _zip_members(name) if name.lower().endswith(".zip") else _tar_members(name):
+        members = _zip_members(name) if name.lower().endswith(".zip") else _tar_members(name)
+        for number, member in enumerate(members, 1):
+            total += member.size
+            check("members", number, "an archive must have")
+            check("total", total, "an archive must unpack to")
             own, path = f"{name}/{member.path}", PurePosixPath(member.path.replace("\\", "/"))
             if any(part[0] == "." and part != ".." for part in path.parts) or "__MACOSX" in path.parts:
                 continue  # hidden
             refusal = _member_refusal(member, path)
-            room -= member.size
-            require(room >= 0, f"an archive must unpack to at most {MAX_ARCHIVE:,} bytes", MAX_ARCHIVE - room)
             file = None if refusal else member.open()
             if refusal or file is None:
                 inventory.skipped[own] = refusal or "not a regular file"
                 continue
             with file:
-                data = file.read(MAX_MEMBER + 1)
-            if len(data) > MAX_MEMBER:  # in spite of its declared size
+                data = file.read(largest + 1)
+            if len(data) > largest:  # in spite of its declared size
                 inventory.skipped[own] = "too large"
             elif inventory.admit(own, data[:_HEAD]):
                 yield FileSource(own, data)
@@ -362,7 +352,27 @@ def _member_refusal(member: _Member, path: PurePosixPath) -> str:
         return "a path out of the archive"
     if is_archive(path.name):
         return "an archive in an archive"
-    return member.refusal or ("too large" if member.size > MAX_MEMBER else "")
+    return member.refusal or ("too large" if member.size > most("bytes") else "")
+
+
+class _Unpacked:
+    """A file that is unpacked as it is read, but not beyond the budget, whatever the headers in it say."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        start = file.read(6)
+        file.seek(0)
+        openers = (opener for sign, opener in _OPENERS.items() if start.startswith(sign))
+        self._file: IO[bytes] = next(openers, lambda file: file)(file)
+        self.tell = self._file.tell
+
+    def seek(self, offset: int) -> int:
+        check("total", offset, "an archive must unpack to")
+        return self._file.seek(offset)
+
+    def read(self, size: int) -> bytes:
+        check("bytes", size - 1, "a header in an archive must have")
+        check("total", self.tell() + size, "an archive must unpack to")
+        return self._file.read(size)
 
 
 def _zip_members(name: str) -> Iterator[_Member]:
@@ -375,7 +385,7 @@ def _zip_members(name: str) -> Iterator[_Member]:
 
 
 def _tar_members(name: str) -> Iterator[_Member]:
-    with tarfile.open(name) as archive:
+    with Path(name).open("rb") as file, tarfile.open(fileobj=_Unpacked(file), mode="r:") as archive:  # type: ignore[call-overload]  # all that it needs
         for info in archive:
             if not info.isdir():
                 refusal = "a link" if info.issym() or info.islnk() else "" if info.isfile() else "not a regular file"

@@ -6,16 +6,11 @@ from typing import NoReturn
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from advchunk.errors import ConfigurationError, require
+from advchunk.errors import ConfigurationError
+from advchunk.readers.budget import check, most
 
-# No real document reaches these limits. Together they keep the tree of any text under about 300 MB.
-MAX_XML_LENGTH = 50_000_000
-"""Maximum characters of a text."""
-MAX_XML_DEPTH = 200
-"""Maximum depth of nested elements."""
-MAX_XML_ELEMENTS = 500_000
-"""Maximum elements, and attributes, of a text."""
-
+MAX_XML_LENGTH = most("characters")
+"""Maximum characters of a text, for readers of other packages."""
 _SLICE = 2**16
 _MAX_NAME = 250  # characters of a name with its namespace, which the tree stores once for each distinct name
 _MAX_TAG = 2**20  # bytes of a tag or comment: expat before 2.6 rereads one for every slice (CVE-2023-52425)
@@ -41,7 +36,7 @@ def parse_xml(text: str, *, namespaces: bool = True) -> Element:
     advchunk.errors.ConfigurationError: XML must be well-formed: no element found, at line 1, column 15
     """
     start = len(text) - len(text.lstrip("\ufeff \t\r\n"))  # often precede the declaration, which XML forbids
-    require(len(text) <= MAX_XML_LENGTH, f"XML must be at most {MAX_XML_LENGTH:,} characters", len(text))
+    check("characters", len(text), "XML must be")
     root = _Parser(text.count("\n", 0, start)).parse(text[start:])
     for element in () if namespaces else root.iter():
         element.tag = element.tag.rpartition("}")[2]
@@ -52,6 +47,7 @@ class _Parser:
     def __init__(self, lines_before: int) -> None:
         self._lines_before, self._depth, self._elements, self._attributes = lines_before, 0, 0, 0
         self._tree, self._names, self._fed = TreeBuilder(), dict[str, str](), 0
+        self._most = most("levels"), most("elements")  # with the text, they keep the tree under about 300 MB
         # This encoding overrides any declaration.
         self._expat = parser = expat.ParserCreate("utf-8", "}")
         parser.buffer_text = True
@@ -83,10 +79,10 @@ class _Parser:
         self._depth += 1
         self._elements += 1
         self._attributes += len(attributes)
-        if self._depth > MAX_XML_DEPTH:
-            self._fail(f"XML must be nested at most {MAX_XML_DEPTH} levels deep")
-        if max(self._elements, self._attributes) > MAX_XML_ELEMENTS:
-            self._fail(f"XML must have at most {MAX_XML_ELEMENTS:,} elements and as many attributes")
+        if self._depth > self._most[0]:
+            check("levels", self._depth, "XML must be nested", self._place())
+        if max(self._elements, self._attributes) > self._most[1]:
+            check("elements", max(self._elements, self._attributes), "XML must have", self._place())
         self._tree.start(self._clark(name), {self._clark(key): value for key, value in attributes.items()})
 
     def _end(self, name: str) -> None:
@@ -108,6 +104,9 @@ class _Parser:
         self._tree.data(text)
 
     def _fail(self, rule: str, line: int = 0, column: int = 0) -> NoReturn:
-        line, column = line or self._expat.CurrentLineNumber, column or self._expat.CurrentColumnNumber
-        msg = f"{rule}, at line {line + self._lines_before}, column {column + 1}"
+        msg = f"{rule}{self._place(line, column)}"
         raise ConfigurationError(msg) from None
+
+    def _place(self, line: int = 0, column: int = 0) -> str:
+        line, column = line or self._expat.CurrentLineNumber, column or self._expat.CurrentColumnNumber
+        return f", at line {line + self._lines_before}, column {column + 1}"

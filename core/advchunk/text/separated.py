@@ -151,4 +151,4 @@ def _cell(kind: Separation) -> re.Pattern[str]:
 @cache
 def _record(kind: Separation) -> re.Pattern[str]:
     cell, sign = _cell(kind).pattern, re.escape(SEPARATORS[kind])
-    return re.compile(rf"{cell}(?:{sign}{cell})*+(?:\r\n|\r|\n|\Z)")
+    return re.compile(rf"{cell}(?:{sign}{cell})*+(?:[\r\n]++|\Z)")

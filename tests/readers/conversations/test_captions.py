@@ -94,6 +94,18 @@ def test_a_long_speech_is_several_blocks_of_its_speaker_and_its_chunks_say_who_s
     assert chunks[-1].metadata["end_time"] == 3599
 
 
+@pytest.mark.parametrize("form", ["vtt", "srt"])
+def test_a_chunk_has_the_times_of_its_own_cues(form):
+    mark, voice = (".", "<v Ann>") if form == "vtt" else (",", "")
+    cues = (f"{i}\n{stamp(4 * i, mark)} --> {stamp(4 * i + 4, mark)}\n{voice}Word {i} and\n" for i in range(1, 200))
+    chunks = RecursiveChunker(markup=form, max_tokens=40).chunk(f"{'WEBVTT' * (form == 'vtt')}\n\n" + "\n".join(cues))
+    for chunk in chunks:
+        first, *_, last = map(int, re.findall(r"\d+", chunk.text))
+        assert abs(chunk.metadata["start_time"] - 4 * first) <= 4
+        assert 4 * last + 4 <= chunk.metadata["end_time"] <= 4 * last + 8
+    assert len(chunks) > 10
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -95,7 +95,7 @@ def bomb():
 @pytest.mark.parametrize(
     ("read", "text", "rule"),
     [
-        (objects.read, "[1", "well-formed"), (objects.read, "[" * 5000 + "]" * 5000, "deep"), (objects.read, '{"a":' * 150 + "1" + "}" * 150, "deep"),
+        (objects.read, "[1", "well-formed"), (objects.read, "[" * 5000 + "]" * 5000, "deep"), (objects.read, '{"a":' * 250 + "1" + "}" * 250, "deep"),
         (yaml.read, "a: [", "well-formed"), (yaml.read, bomb(), "values"),
         (notebooks.read, "[]", "an object"), (notebooks.read, '{"cells": 3}', "cells must be a list"),
     ],

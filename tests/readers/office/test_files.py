@@ -28,7 +28,6 @@ import one_text
 from advchunk import ConfigurationError, RecursiveChunker, chunk_files, read_file
 from advchunk.cli import main
 from advchunk.errors import Unreadable
-from advchunk.readers.office import package
 from advchunk.readers.office.files import read
 from advchunk.readers.office.word_styles import kind_of_style
 from blocks import blocks_of, check_unknown_elements, damaged, part, replaced, texts_of
@@ -162,7 +161,7 @@ def test_what_is_hostile_or_damaged_is_one_error_that_names_the_file(name):
 
 
 def test_members_together_are_limited(monkeypatch):
-    monkeypatch.setattr(package, "MAX_MEMBER", 1000)
+    monkeypatch.setenv("ADVCHUNK_MAX_BYTES", "1000")
     with pytest.raises(Unreadable, match="at most 1,000 bytes"):
         read(report())
 

@@ -52,7 +52,7 @@ def edit_document(document: Document, edits: Sequence[tuple[Span, str]]) -> tupl
     parts = list(zip([0, *ends.tolist()], stops, [*(text for _, text in edits), ""], strict=True))
     blocks, offsets = document.blocks, document.offsets
     if blocks:
-        blocks = tuple(replace(block, span=Span(*map(move, block.span))) for block in blocks)
+        blocks = tuple(replace(block, span=Span(*map(move, block.span)), parts=()) for block in blocks)
     if offsets is not None:
         indices = [np.r_[np.arange(a, b), np.full(len(text), b)] for a, b, text in parts]
         offsets = offsets[np.concatenate([*indices, [len(document.text)]]).astype(np.int64)]

@@ -42,17 +42,8 @@ in which definitions are; or as its body, in which statements are, too."""
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, language: str = "") -> Document:
     r"""Read source code with its definitions as blocks (`code_blocks`).
 
-    Parameters
-    ----------
-    language : one of `languages.LANGUAGES`; by default it is detected (`languages.detect_language`).
+    ``language`` is one of `languages.LANGUAGES`; by default it is detected (`languages.detect_language`).
 
-    Raises
-    ------
-    ConfigurationError : the language is unknown.
-    MissingExtra : Tree-sitter or the grammar is not installed.
-
-    Examples
-    --------
     >>> from advchunk import RecursiveChunker
     >>> document = read("class Pot:\n    def boil(self):\n        ...\n\n    def pour(self):\n        ...\n", id="tea.py")
     >>> [(chunk.text, chunk.metadata["section"]) for chunk in RecursiveChunker(max_tokens=12).chunk(document)]

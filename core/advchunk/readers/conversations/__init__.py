@@ -36,19 +36,16 @@ def detect_chat(text: str, name: str = "", metadata: Mapping[str, Any] | None = 
 
 _CLOCK = r"[\ufeff\s]*\d+[ \t]*\r?\n[ \t]*\d+:\d\d:\d\d[,.]\d{1,3}[ \t]*-->"
 _DATE = r"[\ufeff\s\u200e\u200f\u202a]*\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[\s\u202f]"
-_TXT, _WHATSAPP, _TRANSCRIPT = (
-    (".txt",),
-    f"{__name__}.messages:detect_whatsapp",
-    f"{__name__}.transcripts:detect_transcript",
-)
 _ROWS: tuple[tuple[str, str, str, str, dict[str, Any]], ...] = (
     ("vtt", "captions", "captions as WebVTT", r"\ufeff?\s*WEBVTT(?=\s|\Z)", {"suffixes": (".vtt",)}),
     ("srt", "captions", "captions as SubRip", _CLOCK, {"suffixes": (".srt",)}),
     ("chat", "chats", "JSON of Slack, Discord and Teams", r"[\ufeff\s]*[\[{]",
      {"shared_suffixes": (".json",), "detect": f"{__name__}:detect_chat"}),
-    ("whatsapp", "messages", "chats of WhatsApp, as text", _DATE, {"shared_suffixes": _TXT, "detect": _WHATSAPP}),
+    ("whatsapp", "messages", "chats of WhatsApp, as text", _DATE,
+     {"shared_suffixes": (".txt",), "detect": f"{__name__}.messages:detect_whatsapp"}),
     ("transcript", "transcripts", "transcripts of meetings, interviews and hearings", BEGINS,
-     {"shared_suffixes": _TXT, "detect": _TRANSCRIPT, "refines": ("markdown",), "metadata_keys": ("speakers",)}),
+     {"shared_suffixes": (".txt",), "detect": f"{__name__}.transcripts:detect_transcript", "refines": ("markdown",),
+      "metadata_keys": ("speakers",)}),
 )  # fmt: skip
 REGISTRATIONS = tuple(
     Registration(kind="reader", name=name, path=f"{__name__}.{module}", summary=summary, begins=begins, **more)

@@ -1,8 +1,7 @@
 """Read captions, WebVTT and SubRip: cues become turns of speakers, or paragraphs if no speaker is named.
 
-Cues of one speaker are joined up to a pause or the end of a sentence, so that the times of a block are near its text.
-Time stamps, settings, comments, styles and tags are left out. Captions that roll, and repeat what is still on the
-screen, are read once.
+Cues of one speaker are joined up to a pause or the end of a sentence. Time stamps, settings, comments, styles and tags
+are left out. Captions that roll, and repeat those on the screen, are read once.
 """
 
 import html
@@ -203,6 +202,7 @@ def _write(flat: str, cues: Sequence[_Cue], derivation: Derivation) -> None:
             speaker, is_first = name, False
         else:
             derivation.write(" ", pieces[0][0])
+        derivation.begin_part(times(cue.start, cue.end))
         for start, stop, piece in pieces[pieces[0][2] == " " :]:
             if piece is None:
                 derivation.copy(start, stop)

@@ -21,7 +21,7 @@ class Derivation:
 
     def __init__(self, original: str) -> None:
         self._original = original
-        self._parts, self._length = list[str](), 0
+        self._parts, self._length, self._begun = list[str](), 0, list[tuple[int, Mapping[str, Any]]]()
         self._offsets, self._blocks, self._start, self._end = list[Ints](), list[Block](), 0, 0
 
     def copy(self, start: int, end: int) -> None:
@@ -32,14 +32,22 @@ class Derivation:
         """Add text that stands for a piece of the original, or for nothing there."""
         self._add(text, np.full(len(text), start), start if end is None else end)
 
+    def begin_part(self, metadata: Mapping[str, Any]) -> None:
+        """Begin a part of the block, with metadata of its own."""
+        self._begun.append((self._length if self._begun else self._start, metadata))
+
     def end_block(
         self, kind: BlockKind, *, level: int = 0, title: str | None = None, metadata: Mapping[str, Any] | None = None
     ) -> None:
         """End a block, if it has any text, and begin the next after a blank line."""
         if self._start < self._length:
-            self._blocks.append(Block(kind, Span(self._start, self._length), level, title, (), metadata or None))
+            ends = [*(start for start, _ in self._begun[1:]), self._length]
+            pieces = zip(self._begun, ends, strict=True) if len(self._begun) > 1 else ()
+            parts = tuple(Block(kind, Span(start, end), metadata=own) for (start, own), end in pieces)
+            span = Span(self._start, self._length)
+            self._blocks.append(Block(kind, span, level, title, (), metadata or None, parts))
             self.write("\n\n", self._end)
-            self._start = self._length
+            self._start, self._begun = self._length, []
 
     def document(self, markup: str, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
         """Return the blocks so far."""

@@ -165,7 +165,7 @@ def _add(
         kind = "turn" if kind == "paragraph" else kind
         title = current["speakers"][0] if kind == "turn" else title
         metadata = {**(metadata or {}), **current}
-    part = Block(kind, Span(span.start, end), block.level, title, block.places, metadata)
+    part = block.cut(Span(span.start, end), kind=kind, title=title, metadata=metadata)
     last = turns[-1] if turns else None
     if head is None and part.kind == "turn" and last and last.head and last.head.end >= last.block.span.end:
         turns[-1] = _Turn(replace(last.block, span=Span(last.block.span.start, end)), last.head)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from advchunk.readers import markdown
 from advchunk.readers.json import Object, parse_json
-from advchunk.records import Block, Document, Span
+from advchunk.records import Block, Document
 
 _MAX_OUTPUT = 1000  # characters of an output
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -38,8 +37,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     parts = [part for sheet in sheets for cell in sheet.objects("cells") for part in _cell(cell, language)]
     parts, blocks, start = [*filter(str.strip, parts)], list[Block](), 0
     for part in parts:  # each by itself, so that a fence that one leaves open ends with it
-        layout = markdown.blocks(part, is_start=not start)
-        blocks += [replace(block, span=Span(block.span.start + start, block.span.end + start)) for block in layout]
+        blocks += [block.moved(start) for block in markdown.blocks(part, is_start=not start)]
         start += len(part) + 2
     properties = {"code_language": language, **(metadata or {})}
     return Document("\n\n".join(parts), id, tuple(blocks), properties, markup="ipynb")

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from advchunk.errors import ConfigurationError, first_line, import_extra, require
-from advchunk.readers.json import MAX_JSON_VALUES, load_json
+from advchunk.errors import Unreadable, first_line, import_extra
+from advchunk.readers.budget import check, most
+from advchunk.readers.json import load_json
 from advchunk.readers.writing import Writer, pipe_table, squeeze
 from advchunk.records import Block, BlockKind, Document, Span, written_metadata
 
 _CELL = 60  # characters of the longest value of a table
 _LINE = 200  # characters of a list that is written in one line
-_MAX_DEPTH = 100
 _PART = re.compile(r"(?:\A\s*|\n\n)(?=\S)")  # members of members are indented
 _PATH = re.compile(r"(?!- )((?:(?!:[ \n])[^\n])+)\n(?=\S)")
 
@@ -27,8 +27,7 @@ _PATH = re.compile(r"(?!- )((?:(?!:[ \n])[^\n])+)\n(?=\S)")
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     r"""Read JSON: a list of flat records that have the same keys is a table, any other record is a block of its own.
 
-    A record is as a definition of source code: it stays whole while it fits, and chunks have its path as ``section``
-    and ``json_path``, such as "orders[3]", "" for the root.
+    A record stays whole while it fits, and chunks have its path as ``section`` and ``json_path``, "" for the root.
 
     >>> document = read('{"shop": "Tea & Co", "orders": [{"id": 1, "items": [{"tea": "green"}]}]}')
     >>> print(document.text)
@@ -48,19 +47,50 @@ def read_yaml(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = N
     """Read YAML, also several documents, as JSON (`read`); values stay as they are written, such as "1.10" and "on"."""
     yaml = import_extra("yaml", "yaml")
     try:
-        values = list(yaml.load_all(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader)))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        values = _from_events(yaml.parse(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader)))
+    except (yaml.YAMLError, KeyError, TypeError) as error:
         msg = f"YAML must be well-formed: {first_line(error)}"
-        raise ConfigurationError(msg) from None
+        raise Unreadable(msg) from None
     return write(values[0] if len(values) == 1 else values, "yaml", id, metadata)
+
+
+def _from_events(events: Iterable[Any]) -> list[Any]:
+    """Return the documents of YAML, whose own loaders call themselves, and end the process where a text is deep."""
+    documents, anchors, stack = list[Any](), dict[str, Any](), list[tuple[Any, list[str]]]()
+    for event in events:
+        kind = type(event).__name__
+        if kind in {"SequenceEndEvent", "MappingEndEvent"}:
+            stack.pop()
+        if kind not in {"AliasEvent", "ScalarEvent", "SequenceStartEvent", "MappingStartEvent"}:
+            continue
+        value = anchors[event.anchor] if kind == "AliasEvent" else getattr(event, "value", [] if kind[0] == "S" else {})
+        if event.anchor:
+            anchors[event.anchor] = value
+        if not stack:
+            documents.append(value)
+        elif isinstance(stack[-1][0], list):
+            stack[-1][0].append(value)
+        elif keys := stack[-1][1]:
+            stack[-1][0][keys.pop()] = value
+        else:
+            hash(value)  # a list or a mapping is no key
+            keys.append(value)
+        if kind.endswith("StartEvent"):
+            stack.append((value, []))
+            check("levels", len(stack), "YAML must be nested")
+    return documents
 
 
 def write(value: Any, markup: str, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     """Return the document of a value of JSON or YAML (`read`)."""
-    number = _number_of_values(value, {})
-    require(number <= MAX_JSON_VALUES, f"data must have at most {MAX_JSON_VALUES:,} values", number)
     writer = Writer(markup)
-    for kind, path, part in _parts(value, ""):
+    try:
+        check("values", _number_of_values(value, {}), "data must have")
+        parts = [*_parts(value, "")]
+    except RecursionError:  # with a budget that was raised
+        msg = "data must be nested less deep than the stack of Python"
+        raise Unreadable(msg) from None
+    for kind, path, part in parts:
         writer.metadata = {"json_path": path}
         if kind == "table":
             writer.add("caption", path, 1, title=path)
@@ -154,7 +184,7 @@ def _number_of_values(value: Any, numbers: dict[int, int], depth: int = 0) -> in
     """Return the number of values in a value, each as often as it occurs: an alias of YAML counts each time."""
     if not isinstance(value, (Mapping, list)):
         return 1
-    require(depth < _MAX_DEPTH, f"data must be nested at most {_MAX_DEPTH} deep", f"{depth + 1} or more")
+    check("levels", depth + 1, "data must be nested")
     if id(value) not in numbers:
         items = value.values() if isinstance(value, Mapping) else value
         numbers[id(value)] = 1 + sum(_number_of_values(item, numbers, depth + 1) for item in items)
@@ -171,7 +201,8 @@ def _is_table(value: Sequence[Any]) -> bool:
     """Return True for two or more flat records that have the same keys and short values."""
     if len(value) < 2 or not all(isinstance(row, Mapping) and row.keys() == value[0].keys() for row in value):
         return False
-    return len(value[0]) > 1 and all(_is_cell(item) for row in value for item in row.values())
+    has_columns = 1 < len(value[0]) <= most("columns")
+    return has_columns and all(_is_cell(item) for row in value for item in row.values())
 
 
 def _is_cell(value: Any) -> bool:

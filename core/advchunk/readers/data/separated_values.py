@@ -1,7 +1,8 @@
 """Read tables of separated values, such as CSV and TSV, whose text is not changed."""
 
+from advchunk.readers.budget import check
 from advchunk.records import Block, Span
-from advchunk.text.separated import declaration_end, find_table
+from advchunk.text.separated import cell_ends, declaration_end, find_table, records
 
 
 def blocks(text: str) -> tuple[Block, ...]:
@@ -16,6 +17,10 @@ def blocks(text: str) -> tuple[Block, ...]:
     ('table', ())
     """
     start, kind = find_table(text)
+    if kind:
+        _, end = next(records(text[start:], kind))
+        columns = 1 + len(cell_ends(text[start : start + end], kind))
+        check("columns", columns, "a table of separated values must have")
     above = text[declaration_end(text) : start].strip()
     first = text.find(above)
     paragraph = (Block("paragraph", Span(first, first + len(above))),) if above else ()

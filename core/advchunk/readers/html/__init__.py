@@ -76,11 +76,6 @@ def read(
     links : write links as in Markdown, with their targets, outside headings and code; else just their text.
     content : "main" keeps only what the page is about (`main_content`), without teasers, forms, and unmarked menus.
 
-    Raises
-    ------
-    ConfigurationError : an element has too many attributes.
-    MissingExtra : selectolax is not installed, or for ``content="main"`` trafilatura.
-
     >>> document = read("<title>Tea</title><h1>Tea</h1><nav>Home</nav><ul><li>green<li>black</ul>")
     >>> [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
     [('heading', 1, 'Tea'), ('item', 1, '- green'), ('item', 1, '- black')]

@@ -4,13 +4,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
-from advchunk.errors import require
+from advchunk.readers.budget import check
 
 MAX_HTML_DEPTH = 512
 """Nested elements, as in Chrome. Deeper ones are read without their tags, because the parser looks at all open elements
 for each tag."""
-MAX_ATTRIBUTES = 10_000
-"""Attributes of an element."""
 
 # Left open, these are opened again in every block that follows: 2,000 <font> in 35 kB make 2,000,000 elements. Under an
 # unknown name, they are not. The reader ignores formatting, so it loses nothing.
@@ -33,7 +31,7 @@ _TAG = re.compile(
       | <(?P<end>/?)(?P<name>[a-z][\w:.-]*+)(?P<rest>(?:\s[^<>]*+)?/?)>""",
     re.IGNORECASE | re.ASCII | re.VERBOSE,
 )
-_LONG_TAG = re.compile(rf"<[a-z][^<>]{{{2 * MAX_ATTRIBUTES},}}", re.IGNORECASE)
+_LONG_TAG = re.compile(r"<[a-z][^<>]{1000,}", re.IGNORECASE)
 # XHTML may close any element in its start tag. HTML treats it as open: <script src="x.js"/> would hide the rest.
 _XHTML = re.compile(r"<\?xml\b|<html\b[^<>]*\sxmlns\s*=", re.IGNORECASE)
 _SELF_CLOSING = re.compile(rf"(?ia)<(?!(?:{_VOID})\b)(?P<name>[a-z][\w:.-]*+)(?P<rest>(?:\s[^<>]*?)?)/>")
@@ -49,8 +47,7 @@ def make_safe(text: str) -> str:
     if _XHTML.search(text, 0, _START):
         text = _SELF_CLOSING.sub(r"<\g<name>\g<rest>></\g<name>>", text)
     for tag in _LONG_TAG.finditer(text):
-        count = max(tag[0].count("="), len(tag[0].split()))
-        require(count <= MAX_ATTRIBUTES, f"an element of HTML must have at most {MAX_ATTRIBUTES:,} attributes", count)
+        check("attributes", max(tag[0].count("="), len(tag[0].split())), "an element of HTML must have")
     if text.count("<") > MAX_HTML_DEPTH:
         text = _TAG.sub(_OpenElements().keep, text)
     return _PLAIN.sub(r"\1-plain", text.encode("utf-8", "replace").decode())  # lone surrogates become "?"

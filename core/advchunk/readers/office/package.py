@@ -14,12 +14,11 @@ from urllib.parse import unquote
 from zipfile import ZipFile
 
 from advchunk.errors import import_extra, require
-from advchunk.readers.sources import MAX_MEMBER
+from advchunk.readers.budget import check
 from advchunk.readers.writing import squeeze
-from advchunk.readers.xml import MAX_XML_LENGTH
 
 _SPACES: Mapping[str, str] = json.loads(files(__package__).joinpath("namespaces.json").read_text("utf-8"))
-_XML, _MAX_MEMBERS = (".xml", ".rels", ".opf", ".xhtml", ".html", ".htm", ".ncx"), 10_000
+_XML = (".xml", ".rels", ".opf", ".xhtml", ".html", ".htm", ".ncx")
 _ENTITY = re.compile(rb"<!ENTITY", re.IGNORECASE)
 _PREFIXES = {space: prefix for prefix, space in _SPACES.items()}
 _STRICT = re.compile(rb'(?<=")http://purl\.oclc\.org/ooxml/(\w+)/(\w+)(?=")')  # of the strict form of the standard
@@ -35,8 +34,7 @@ _NO_TITLE = re.compile(
 class Package:
     """The parts of an archive, whose names are compared without case.
 
-    The parts unpack to at most `readers.sources.MAX_MEMBER` bytes together, those of XML to `MAX_XML_LENGTH` each, and
-    define no entities.
+    The parts unpack to what `readers.budget` says, and define no entities.
 
     Attributes
     ----------
@@ -51,11 +49,8 @@ class Package:
         texts = [member for member in members if member.filename.endswith(_XML)]
         total, largest = sum(own.file_size for own in members), max((own.file_size for own in texts), default=0)
         # A part is never read beyond its declared size.
-        require(
-            total <= MAX_MEMBER and largest <= MAX_XML_LENGTH and len(members) <= _MAX_MEMBERS,
-            f"must unpack to at most {MAX_MEMBER:,} bytes in {_MAX_MEMBERS:,} parts, XML to {MAX_XML_LENGTH:,} each",
-            (total, len(members), largest),
-        )
+        for unit, taken in ("bytes", total), ("characters", largest), ("parts", len(members)):
+            check(unit, taken, "an archive must unpack to")
         for member in texts:  # no Office file needs entities
             part = self._archive.read(member)
             part = part.replace(b"\0", b"") if b"\0" in part[:4] else part  # in any encoding of Unicode

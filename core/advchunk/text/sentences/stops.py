@@ -67,6 +67,7 @@ _MARKS_AFTER = "\"'”’»"
 _MARKS_BEFORE = "([{\"'“‘„«‹*_`¿¡–—-"
 _GLUED = lazy_pattern(r"[.!?](?<=[^\W\d_A-Z]{3}.)[A-Z][a-z]*\s")
 _SPACED = lazy_pattern(r"[.!?](?<=[^\W\d_]{3}.)\s++\w")
+_ELISION = lazy_pattern(r"\A(?:(?:[cdns]?[aeo]|da|su)ll|l|d|un|qu)['’](?=\w\w)")  # of Romance articles: "dell'art."
 _QUOTES = frozenset("\"'”’»›“‘`)]")
 
 
@@ -166,7 +167,8 @@ def _last_word(text: str) -> str:
 
 
 def _name(word: str) -> str:
-    return word.lstrip(_MARKS_BEFORE).lower()
+    name = word.lstrip(_MARKS_BEFORE).lower()
+    return _ELISION.sub("", name) if "'" in name or "’" in name else name
 
 
 def _is_number(name: str) -> bool:

@@ -106,7 +106,6 @@ def restore_layout(chunk: Document) -> Document | None:
         blocks.append(Block(kind, Span(start, start + len(text)), level))
         start += len(text) + 1
     inherited = {"section": headings[-1], "title_path": " > ".join(headings)} if headings and not blocks else {}
-    for block in markdown.blocks(chunk.text[start:]):
-        blocks.append(replace(block, span=Span(block.span.start + start, block.span.end + start)))
-    layout = tuple(replace(block, places=places) for block in blocks)
+    blocks += [block.moved(start) for block in markdown.blocks(chunk.text[start:])]
+    layout = tuple(replace(block, places=places, parts=()) for block in blocks)
     return replace(chunk, blocks=layout, metadata=write_metadata(chunk.metadata, inherited))
