@@ -65,10 +65,17 @@ def find_regions(pages: Iterable[DetectedPage]) -> tuple[list[Region], WordList]
     mirrored = [is_right_to_left(line.text for line in _all_lines(page)) for page in pages]
     pages = [_mirror(page) if is_mirrored else page for page, is_mirrored in zip(pages, mirrored, strict=True)]
     running = running_heads((page.sheet, _all_lines(page)) for page in pages)
-    rows = [_read_rows(page, running) for page in pages]
+    rows, words = (
+        [_read_rows(page, running) for page in pages],
+        WordList.of(line.text for page in pages for line in page.lines),
+    )
     for i, page in enumerate(pages):
-        tables = aligned_tables(rows[i]) if page.is_ordered else []
-        pages[i] = page._replace(detections=deduplicate([*page.detections, *tables]))
+        drawn, rest = [*page.fixed], rows[i]
+        for grid in page.grids:
+            drawn += [table] if (table := read_grid(grid, rest, words)) else []
+            rest = _without(rest, drawn)
+        tables = aligned_tables(rest) if page.is_ordered else []
+        pages[i] = page._replace(detections=deduplicate([*page.detections, *tables]), fixed=drawn)
     usual, regions = _usual(pages), list[Region]()
     for page, page_rows, is_mirrored in zip(pages, rows, mirrored, strict=True):
         for region in _page_regions(page, page_rows, running, usual):
@@ -107,13 +114,8 @@ def _page_regions(
     page: DetectedPage, rows: Sequence[list[Line]], running: Set[int], usual: Setting
 ) -> Iterator[Region]:
     """Yield the regions of a page: running heads, the page, its footnotes, running feet."""
-    setting, fixed, rest = usual.on_page([line for row in rows for line in row]), [*page.fixed], rows
-    for grid in page.grids:
-        if table := read_grid(grid, rest, usual.words):
-            fixed.append(table)
-            taken = {id(line) for line in table.lines}
-            rest = [[line for line in row if id(line) not in taken] for row in rest]
-    fixed += find_code([row for row in rest if row], setting)
+    setting = usual.on_page([line for row in rows for line in row])
+    fixed = [*page.fixed, *find_code(_without(rows, page.fixed), setting)]
     heads = group_rows(line for line in _all_lines(page) if id(line) in running)
     body = correct(cut_rows(rows, page.detections, fixed, setting), setting)
     tilted = [fixed_part("paragraph", [line]) for line in _tilted(page.lines) if id(line) not in running]
@@ -121,6 +123,11 @@ def _page_regions(
     for part in sorted(parts, key=lambda part: _rank(page, part)):
         yield from part_regions(page.sheet, part, setting)
     yield from pictures(page.sheet, page.lines, page.detections)
+
+
+def _without(rows: Sequence[list[Line]], parts: Iterable[Part]) -> list[list[Line]]:
+    taken = {id(line) for part in parts for line in part.lines}
+    return [rest for row in rows if (rest := [line for line in row if id(line) not in taken])]
 
 
 def _checked(page: DetectedPage, part: Part) -> Part:
