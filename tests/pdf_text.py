@@ -15,7 +15,7 @@ from browser import BROWSER
 from one_text import Part, Run
 from pdfs import Paper
 
-LEFT, BOTTOM, WIDTH = 60, 780, 84  # points; characters of a line
+LEFT, BOTTOM, WIDTH = 60, 780, 48  # points; characters of a line
 EDGES = (LEFT, 340, 420, 500)  # of the columns of a table
 
 
@@ -25,27 +25,33 @@ def shown(text: str) -> str:
 
 
 def runs_of(parts: Sequence[Part]) -> Iterator[tuple[Part, list[Run]]]:
-    """Yield the parts that pages show, with their runs; notes are raised numbers, and texts below the rest."""
+    """Yield the parts that pages show, with their runs; notes are raised numbers, and texts below the rest.
+
+    Paragraphs are sentences, because others may go on in the next one.
+    """
     count = 0
     for part in parts:
         runs = list[Run]()
         for text, mark in part.runs:
             count += mark == "note"
             runs += [] if mark == "deleted" else [(str(count), "sup")] if mark == "note" else [(text, mark)]
+        if part.kind in {"paragraph", "box"}:
+            runs = [("It is ", ""), *runs, (".", "")]
         if part.kind != "hidden":
             yield part, runs
     for i, note in enumerate(one_text.notes(parts), 1):
-        yield Part("note"), [(str(i), "sup"), (f" {note}", "")]
+        yield Part("note"), [(str(i), "sup"), (f" See {note}.", "")]
 
 
 def expected(parts: Sequence[Part]) -> Iterator[tuple[str, int, str]]:
     """Yield the blocks of a PDF."""
     for part, runs in runs_of(parts):
-        text = f"{part.label} " * bool(part.label)
+        text = f"{part.label} ".replace("-", "•") * bool(part.label)
         for own, mark in runs:
             text += format_script(mark, own, text, "") if mark == "sup" else own
         kind = part.kind if part.kind in {"heading", "item", "table"} else "paragraph"
-        yield kind, 1 if kind == "item" else part.level, shown(one_text.pipes(part.rows) if part.rows else text)
+        level = {"item": 1, "heading": part.level + 1}.get(kind, 0)
+        yield kind, level, one_text.pipes(part.rows).replace("茶", "") if part.rows else shown(text)
 
 
 def lines(runs: Iterable[Run]) -> Iterator[list[Run]]:

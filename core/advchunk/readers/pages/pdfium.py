@@ -5,7 +5,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import closing, contextmanager
 from ctypes import addressof, byref, c_float, c_int, create_string_buffer
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise
+from operator import itemgetter
 from os import PathLike
 from pathlib import Path
 from string import ascii_lowercase
@@ -278,7 +279,8 @@ def _build_line(part: _Characters) -> Iterator[Line]:
     for i, (box, following) in enumerate(pairwise(boxes)):  # PDFium splits this ligature in the wrong order
         if box == following and characters[i] in _ALEFS and characters[i + 1] == _LAM:
             characters[i : i + 2] = _LAM, characters[i]
-    raw = _mark_scripts(["-" if character == _HYPHEN else character for character in characters], boxes)
+    tags = _scripts(characters, boxes)
+    raw = _mark_scripts(["-" if character == _HYPHEN else character for character in characters], tags)
     raw = _LIGATURES.sub(lambda match: normalize("NFKC", match[0]), _HIDDEN.sub("", raw))
     text = squeeze(raw.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))  # PDFium may split pairs
     visible = [i for i, c in enumerate(characters) if not c.isspace() and box_area(boxes[i])]
@@ -286,24 +288,31 @@ def _build_line(part: _Characters) -> Iterator[Line]:
         font = Counter(fonts[i] for i in visible).most_common(1)[0][0]
         is_mono = sum(fonts[i].mono for i in visible) > _PURE * len(visible)
         box = bounding_box(boxes[i] for i in visible)
-        highest = max(boxes[i][3] - boxes[i][1] for i in visible)
+        _, top, _, bottom = bounding_box(boxes[i] for i in visible if not tags[i])  # the first is
+        box, highest = (box[0], top, box[2], bottom), max(boxes[i][3] - boxes[i][1] for i in visible)
         is_level = box[3] - box[1] <= _TILTED * highest
         yield Line(text + " " * raw[-1].isspace(), box, font._replace(mono=is_mono), is_level)
 
 
-def _mark_scripts(characters: Sequence[str], boxes: Sequence[Box]) -> str:
-    """Return the text of a line, in which small numbers right beside and above or below the others are marked."""
-    pieces, base, last = [("", "")], -1, -1  # the last characters: that is neither raised nor lowered, and any
+def _scripts(characters: Sequence[str], boxes: Sequence[Box]) -> list[str]:
+    """Return "sup" or "sub" for each character that is raised or lowered right beside others of the line, else ""."""
+    tags, base, last = list[str](), -1, -1  # the last characters: that is neither raised nor lowered, and any
     for i, (character, box) in enumerate(zip(characters, boxes, strict=True)):
-        text, tag = pieces[-1]
-        if not character.isspace():
+        tag = tags[-1] if tags else ""
+        if not character.isspace() and box_area(box):
             tag = _script(boxes[base], boxes[last], box) if base >= 0 else ""
             base, last = base if tag else i, i
         elif box_area(box) and not tag:  # a space that is in the file, as before a fraction
             base = -1
-        pieces[-1:] = [(text + character, tag)] if tag == pieces[-1][1] else [pieces[-1], (character, tag)]
+        tags.append(tag)
+    return tags
+
+
+def _mark_scripts(characters: Sequence[str], tags: Sequence[str]) -> str:
+    """Return the text of a line, in which numbers that are raised or lowered are marked."""
     marked = list[tuple[str, str]]()
-    for text, tag in pieces:
+    for tag, run in groupby(zip(characters, tags, strict=True), key=itemgetter(1)):
+        text = "".join(character for character, _ in run)
         if tag and _SCRIPT.fullmatch(own := text.rstrip()):
             marked[-1] = marked[-1][0].rstrip(), ""
             marked += [(own, tag), (text[len(own) :], "")]

@@ -114,8 +114,9 @@ def _page_regions(
     page: DetectedPage, rows: Sequence[list[Line]], running: Set[int], usual: Setting
 ) -> Iterator[Region]:
     """Yield the regions of a page: running heads, the page, its footnotes, running feet."""
-    setting = usual.on_page([line for row in rows for line in row])
-    fixed = [*page.fixed, *find_code(_without(rows, page.fixed), setting)]
+    rest = _without(rows, page.fixed)
+    setting = usual.on_page(_outside_tables(page, [line for row in rest for line in row]))
+    fixed = [*page.fixed, *find_code(rest, setting)]
     heads = group_rows(line for line in _all_lines(page) if id(line) in running)
     body = correct(cut_rows(rows, page.detections, fixed, setting), setting)
     tilted = [fixed_part("paragraph", [line]) for line in _tilted(page.lines) if id(line) not in running]
@@ -146,13 +147,16 @@ def _usual(pages: Sequence[DetectedPage]) -> Setting:
     """Return the setting of lines outside of tables and code, which may be most of a file; of all if prose is rare."""
     lines, prose = [line for page in pages for line in page.lines], list[Line]()
     for page in pages:
-        boxes = [detection.box for detection in page.detections if detection.kind == "table"]
-        boxes += [bounding_box(box for row in grid for box in row if box) for grid in page.grids]
-        others = (line for line in page.lines if not line.font.mono)
-        prose += [line for line in others if not any(fraction_inside(line.box, box) > 1 / 2 for box in boxes)]
+        prose += _outside_tables(page, [line for line in page.lines if not line.font.mono])
     everything, usual = Setting.of(lines), Setting.of(prose)
     is_rare = sum(len(line.text) for line in prose) < _LEAST_PROSE * sum(len(line.text) for line in lines)
     return everything if is_rare or not usual.height else everything._replace(font=usual.font, height=usual.height)
+
+
+def _outside_tables(page: DetectedPage, lines: Sequence[Line]) -> list[Line]:
+    boxes = [detection.box for detection in page.detections if detection.kind == "table"]
+    boxes += [bounding_box(box for row in grid for box in row if box) for grid in page.grids]
+    return [line for line in lines if not any(fraction_inside(line.box, box) > 1 / 2 for box in boxes)]
 
 
 def _tilted(lines: Sequence[Line]) -> list[Line]:
