@@ -18,6 +18,8 @@ from advchunk.readers.pages.regions.prose import (
     group_rows,
     is_right_to_left,
     join_lines,
+    row_text,
+    starts_item,
 )
 from advchunk.readers.pages.regions.running import is_in_margin, running_heads
 from advchunk.readers.pages.regions.shapes import Detected, Line, Region, Sheet, bounding_box, fraction_inside
@@ -118,7 +120,7 @@ def _page_regions(
     setting = usual.on_page(_outside_tables(page, [line for row in rest for line in row]))
     fixed = [*page.fixed, *find_code(rest, setting)]
     heads = group_rows(line for line in _all_lines(page) if id(line) in running)
-    body = correct(cut_rows(rows, page.detections, fixed, setting), setting)
+    body = _listed(correct(cut_rows(rows, page.detections, fixed, setting), setting))
     tilted = [fixed_part("paragraph", [line]) for line in _tilted(page.lines) if id(line) not in running]
     parts = [*(_checked(page, part) for part in body), *tilted, *(fixed_part("furniture", row) for row in heads)]
     for part in sorted(parts, key=lambda part: _rank(page, part)):
@@ -129,6 +131,14 @@ def _page_regions(
 def _without(rows: Sequence[list[Line]], parts: Iterable[Part]) -> list[list[Line]]:
     taken = {id(line) for part in parts for line in part.lines}
     return [rest for row in rows if (rest := [line for line in row if id(line) not in taken])]
+
+
+def _listed(parts: Sequence[Part]) -> list[Part]:
+    """Return parts of which those that begin with numbers, and follow each other, are items."""
+    counted = [part.kind == "paragraph" and starts_item(row_text(group_rows(part.lines)[0])) for part in parts]
+    beside = [any(counted[max(i - 1, 0) : i] + counted[i + 1 : i + 2]) for i in range(len(parts))]
+    are_items = (a and b for a, b in zip(counted, beside, strict=True))
+    return [part._replace(kind="item") if is_item else part for part, is_item in zip(parts, are_items, strict=True)]
 
 
 def _checked(page: DetectedPage, part: Part) -> Part:

@@ -83,8 +83,8 @@ def _line_spacing(lines: Sequence[Line]) -> float:
             if below.box[1] > line.box[3] + _FARTHEST * line.height:
                 break
             if below.box[1] > (line.box[1] + line.box[3]) / 2 and belong_together(line, below, _FARTHEST):
-                goes_on = continues_sentence(line.text, below.text) and not is_marker(below.text.split(maxsplit=1)[0])
-                gaps.append((-interval_overlap(line.box[1::2], below.box[1::2]) / line.height, goes_on))
+                gap = -interval_overlap(line.box[1::2], below.box[1::2]) / line.height
+                gaps.append((gap, continues_sentence(line.text, below.text)))
                 break
     sure = [gap for gap, goes_on in gaps if goes_on]
     return median(sure) if len(sure) >= _FEW else min(median([gap for gap, _ in gaps] or [0.0]), _NEAR)
