@@ -1,4 +1,9 @@
-"""Write the documents of `one_text` as PDFs, which have what a page shows: neither hidden text nor levels of items."""
+"""Write the documents of `one_text` as PDFs, which have what a page shows.
+
+What is read differs from other formats in this: numbered headings are a level lower, because a title may be above them;
+items have no levels; notes are raised numbers, and their texts paragraphs; merged cells have their text once, and tables
+one row of heads.
+"""
 
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,6 +16,7 @@ import pytest
 
 import one_text
 from advchunk.readers.inline import format_script
+from advchunk.readers.writing import pipe_table
 from browser import BROWSER
 from one_text import Part, Run
 from pdfs import Paper
@@ -51,7 +57,14 @@ def expected(parts: Sequence[Part]) -> Iterator[tuple[str, int, str]]:
             text += format_script(mark, own, text, "") if mark == "sup" else own
         kind = part.kind if part.kind in {"heading", "item", "table"} else "paragraph"
         level = {"item": 1, "heading": part.level + 1}.get(kind, 0)
-        yield kind, level, one_text.pipes(part.rows).replace("茶", "") if part.rows else shown(text)
+        yield kind, level, table(part.rows) if part.rows else shown(text)
+
+
+def table(rows: Sequence[one_text.Row]) -> str:
+    """Return a table with one row of heads, in which merged cells have their text once."""
+    cells = [[shown(text) for text, _, across in row for text in [text, *[""] * (across - 1)]] for row in rows]
+    cells[1].insert(0, "")
+    return pipe_table(cells)
 
 
 def lines(runs: Iterable[Run]) -> Iterator[list[Run]]:
@@ -114,7 +127,9 @@ def platypus(parts: Sequence[Part]) -> bytes:
     styles = pytest.importorskip("reportlab.lib.styles").getSampleStyleSheet()
     story, file = list[object](), BytesIO()
     for part, runs in runs_of(parts):
-        text = "".join(f"<super>{own}</super>" if mark == "sup" else escape(shown_run(own)) for own, mark in runs)
+        text = "".join(
+            f"<super>{own}</super>" if mark == "sup" else escape(own.replace("茶", "")) for own, mark in runs
+        )
         if part.rows:
             cells = [[own.replace("茶", "") for own, _, across in row for _ in range(across)] for row in part.rows]
             cells[1].insert(0, "")
@@ -131,25 +146,18 @@ def platypus(parts: Sequence[Part]) -> bytes:
     return file.getvalue()
 
 
-def shown_run(text: str) -> str:
-    """Return a run without the characters that the fonts do not have."""
-    return text.replace("茶", "")
-
-
 def printed(parts: Sequence[Part]) -> bytes:
-    """Print the page of a browser."""
+    """Print a page with a browser, whose bullets are characters, not drawn, and whose cells have lines."""
     if BROWSER is None:
         pytest.skip("needs a browser: chromium or google-chrome")
     with TemporaryDirectory() as folder:
         page, out = Path(folder) / "page.html", Path(folder) / "page.pdf"
-        page.write_bytes(one_text.html(parts).replace("茶".encode(), b""))
+        style = "ul { list-style-type: '• ' } table { border-collapse: collapse } td, th { border: 1px solid }"
+        own = one_text.html([part._replace(runs=runs) for part, runs in runs_of(parts)]).replace("茶".encode(), b"")
+        page.write_bytes(own.replace(b"<body>", f"<style>{style}</style><body>".encode()))
         flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", f"--print-to-pdf={out}"]
         subprocess.run([BROWSER, *flags, page.as_uri()], capture_output=True, check=True, timeout=300)
         return out.read_bytes()
 
 
-WRITERS: Mapping[str, Callable[[Sequence[Part]], bytes]] = {
-    ".raw.pdf": raw,
-    ".platypus.pdf": platypus,
-    ".chromium.pdf": printed,
-}
+WRITERS: Mapping[str, Callable[[Sequence[Part]], bytes]] = {"raw": raw, "platypus": platypus, "printed": printed}

@@ -15,7 +15,7 @@ from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.readers.pages import pdfium
 from advchunk.readers.pages.pdfium import Image, Scan
 from advchunk.readers.pages.regions.document import DetectedPage, build_document, find_regions
-from advchunk.readers.pages.regions.grids import FEWEST_PATHS, open_grids
+from advchunk.readers.pages.regions.grids import open_grids
 from advchunk.readers.pages.regions.shapes import Detected
 from advchunk.readers.writing import Furniture, squeeze
 from advchunk.records import Document
@@ -71,11 +71,10 @@ def read(
     with pdfium.open_pdf(data, password) as pdf, open_grids(data, password, name or id or "PDF") as find_grids:
         numbers = pdfium.page_numbers(len(pdf), pages)
         for number in numbers:
-            scan = pdfium.scan_page(pdf, number, render=find is not None)
+            scan = pdfium.scan_page(pdf, number, find_grids, render=find is not None)
             unreadable[number] = scan.unreadable
             if scan.lines:
-                grids = find_grids(number) if FEWEST_PATHS <= scan.paths <= pdfium.MOST_PATHS else []
-                contents.append(DetectedPage(scan.sheet, scan.lines, [*_run_detector(find, scan)], grids))
+                contents.append(DetectedPage(scan.sheet, scan.lines, [*_run_detector(find, scan)], scan.grids))
             elif not scan.unreadable:
                 blank.append(number)
         info = pdfium.properties(pdf)

@@ -18,7 +18,6 @@ from advchunk.readers.pages.regions.prose import (
     group_rows,
     is_right_to_left,
     join_lines,
-    row_text,
     starts_item,
 )
 from advchunk.readers.pages.regions.running import is_in_margin, running_heads
@@ -135,7 +134,7 @@ def _without(rows: Sequence[list[Line]], parts: Iterable[Part]) -> list[list[Lin
 
 def _listed(parts: Sequence[Part]) -> list[Part]:
     """Return parts of which those that begin with numbers, and follow each other, are items."""
-    counted = [part.kind == "paragraph" and starts_item(row_text(group_rows(part.lines)[0])) for part in parts]
+    counted = [part.kind in {"item", "paragraph"} and starts_item(part.lines[0].text) for part in parts]
     beside = [any(counted[max(i - 1, 0) : i] + counted[i + 1 : i + 2]) for i in range(len(parts))]
     are_items = (a and b for a, b in zip(counted, beside, strict=True))
     return [part._replace(kind="item") if is_item else part for part, is_item in zip(parts, are_items, strict=True)]
