@@ -42,10 +42,11 @@ def read(
 
     The text is the one embedded in the file, not OCR. It has every line once, except for running heads and page numbers
     that three pages prove, and for characters that have no Unicode value; ``left_out`` in the metadata counts them.
-    Words divided at line ends are joined, and the dots of a table of contents shortened. Lines in a monospaced font are
-    code. Tables become pipe tables: their cells are those that are drawn, by pdfplumber, or else found by position; one
-    that continues on the next page is one table, with its header once. Docling recognizes tables better. The metadata
-    has the file's ``title`` and ``authors``; a heading that repeats the title is left out of section paths.
+    Words divided at line ends are joined, and the dots of a table of contents shortened. Numbers that are raised or
+    lowered are marked as in HTML: 10⁹, "work[12]". Lines in a monospaced font are code. Tables become pipe tables:
+    their cells are those that are drawn, by pdfplumber, or else found by position; one that continues on the next page
+    is one table, with its header once. Docling recognizes tables better. The metadata has the file's ``title`` and
+    ``authors``; a heading that repeats the title is left out of section paths.
 
     Parameters
     ----------

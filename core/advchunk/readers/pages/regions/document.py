@@ -66,10 +66,8 @@ def find_regions(pages: Iterable[DetectedPage]) -> tuple[list[Region], WordList]
     mirrored = [is_right_to_left(line.text for line in _all_lines(page)) for page in pages]
     pages = [_mirror(page) if is_mirrored else page for page, is_mirrored in zip(pages, mirrored, strict=True)]
     running = running_heads((page.sheet, _all_lines(page)) for page in pages)
-    rows, words = (
-        [_read_rows(page, running) for page in pages],
-        WordList.of(line.text for page in pages for line in page.lines),
-    )
+    rows = [_read_rows(page, running) for page in pages]
+    words = WordList.of(line.text for page in pages for line in page.lines)
     for i, page in enumerate(pages):
         drawn, rest = [*page.fixed], rows[i]
         for grid in page.grids:

@@ -9,9 +9,7 @@ from typing import NamedTuple
 from advchunk.readers.pages.regions.prose import UNKNOWN, WordList, continues_sentence, is_marker
 from advchunk.readers.pages.regions.shapes import Font, Line, interval_overlap
 
-# Distances beyond the usual line spacing, in line heights: of lines surely of one paragraph, at most, and at most on
-# scans; and even of widely set lines.
-_TIGHT, _LOOSE, _LOOSEST, _FARTHEST = 0.15, 0.3, 0.4, 2.0
+_LOOSE, _LOOSEST, _FARTHEST = 0.3, 0.4, 2.0  # beyond the usual spacing, in line heights: also on scans; widely set
 _FEWEST = 5  # lines of a document that show what is usual in it
 _LARGE = 1.15  # times the usual height: headings are larger by at least 1.2, small capitals and accents by less
 _FEW = 2  # lines whose sentence goes on below that show their distance
@@ -54,18 +52,9 @@ class Setting(NamedTuple):
         """Largest distance of the lines of one paragraph, in line heights; boxes of scans vary more."""
         return self.leading + (_LOOSE if self.height else _LOOSEST)
 
-    @property
-    def near(self) -> float:
-        """Distance of lines that are surely of one paragraph, in line heights."""
-        return self.leading + _TIGHT
-
     def is_large(self, line: Line) -> bool:
         """Return True if a line is set larger than the text; False if fonts are unknown."""
         return bool(self.height) and line.height >= _LARGE * self.height
-
-    def is_usual(self, line: Line) -> bool:
-        """Return True if a line is in the font and size of the text; False if fonts are unknown."""
-        return bool(self.height) and line.font == self.font and not self.is_large(line)
 
     def on_page(self, lines: Sequence[Line]) -> "Setting":
         """Return the setting with the leading of a page."""
