@@ -73,7 +73,7 @@ def _line_spacing(lines: Sequence[Line]) -> float:
                 break
             if below.box[1] > (line.box[1] + line.box[3]) / 2 and belong_together(line, below, _FARTHEST):
                 gap = -interval_overlap(line.box[1::2], below.box[1::2]) / line.height
-                gaps.append((gap, continues_sentence(line.text, below.text)))
+                gaps.append((gap, continues_sentence(line.text, below.text, has_case=False)))
                 break
     sure = [gap for gap, goes_on in gaps if goes_on]
     return median(sure) if len(sure) >= _FEW else min(median([gap for gap, _ in gaps] or [0.0]), _NEAR)

@@ -88,10 +88,14 @@ def join_lines(lines: Iterable[str], words: WordList = UNKNOWN) -> str:
     return re.sub(r"(.)\n(?=(.))", join_pair, _DIVIDED.sub(join_halves, text)).rstrip()
 
 
-def continues_sentence(above: str, below: str) -> bool:
-    """Return True if the first text does not end a sentence and the second begins in lower case, without a marker."""
-    end = above.rstrip().rstrip(_CLOSERS)[-1:]
-    return bool(end) and end not in _ENDS and below.lstrip(OPENERS)[:1].islower() and not starts_item(below)
+def continues_sentence(above: str, below: str, *, has_case: bool = True) -> bool:
+    """Return True if the first text does not end a sentence, and the second begins in lower case, without a marker.
+
+    Without ``has_case``, letters of scripts that have no case will do.
+    """
+    end, start = above.rstrip().rstrip(_CLOSERS)[-1:], below.lstrip(OPENERS)[:1]
+    is_low = start.islower() if has_case else start.isalpha() and start == start.lower()
+    return bool(end) and end not in _ENDS and is_low and not starts_item(below)
 
 
 def is_right_to_left(texts: Iterable[str]) -> bool:
