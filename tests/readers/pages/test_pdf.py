@@ -209,6 +209,15 @@ def test_without_detector_large_and_bold_lines_are_headings():
     assert [block.level for block in document.blocks if block.kind == "heading"] == [1, 2, 2]
 
 
+def test_most_paragraphs_may_have_one_line():
+    paper, texts = Paper().page(), [f"Paragraph {i} has one line." for i in range(9)]
+    for i, text in enumerate(texts):
+        paper.text(60, 100 + 18 * i, text)
+    paper.lines(60, 300, wrapped(PROSE)[:2])
+    blocks = kinds(pdf.read(paper.data(), detector=None))
+    assert blocks == [("paragraph", text) for text in (*texts, " ".join(wrapped(PROSE)[:2]))]
+
+
 def test_indented_lines_begin_paragraphs():
     paper, prose = Paper().page(), wrapped(PROSE)
     for i in range(3):

@@ -212,6 +212,7 @@ THREE = range(3)
             [("figure", "a0\na1\na2\nb0\nb1\nb2")],
         ),
         ([line(f"w{i}", 50, 100 + 22 * i) for i in range(5)], [], [("paragraph", "w0 w1 w2 w3 w4")]),  # set widely
+        ([line("약관은 법률", 50, 100 + 18 * i) for i in range(5)], [], [("paragraph", "약관은 법률" * 5)]),
         (  # pieces of a line have a space only where one is seen
             [line("10", 50, 100, 10.0), line("9", 60.5, 98, 4.0, 7.0), line("cells", 70, 100, 25.0)],
             [Detected("Text", (50, 95, 100, 112))],

@@ -15,7 +15,7 @@ from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.readers.pages import pdfium
 from advchunk.readers.pages.pdfium import Image, Scan
 from advchunk.readers.pages.regions.document import DetectedPage, build_document, find_regions
-from advchunk.readers.pages.regions.grids import FEWEST_PATHS, open_grids
+from advchunk.readers.pages.regions.grids import open_grids
 from advchunk.readers.pages.regions.shapes import Detected
 from advchunk.readers.writing import Furniture, squeeze
 from advchunk.records import Document
@@ -42,10 +42,11 @@ def read(
 
     The text is the one embedded in the file, not OCR. It has every line once, except for running heads and page numbers
     that three pages prove, and for characters that have no Unicode value; ``left_out`` in the metadata counts them.
-    Words divided at line ends are joined, and the dots of a table of contents shortened. Lines in a monospaced font are
-    code. Tables become pipe tables: their cells are those that are drawn, by pdfplumber, or else found by position; one
-    that continues on the next page is one table, with its header once. Docling recognizes tables better. The metadata
-    has the file's ``title`` and ``authors``; a heading that repeats the title is left out of section paths.
+    Words divided at line ends are joined, and the dots of a table of contents shortened. Numbers that are raised or
+    lowered are marked as in HTML: 10⁹, "work[12]". Lines in a monospaced font are code. Tables become pipe tables:
+    their cells are those that are drawn, by pdfplumber, or else found by position; one that continues on the next page
+    is one table, with its header once. Docling recognizes tables better. The metadata has the file's ``title`` and
+    ``authors``; a heading that repeats the title is left out of section paths.
 
     Parameters
     ----------
@@ -71,11 +72,10 @@ def read(
     with pdfium.open_pdf(data, password) as pdf, open_grids(data, password, name or id or "PDF") as find_grids:
         numbers = pdfium.page_numbers(len(pdf), pages)
         for number in numbers:
-            scan = pdfium.scan_page(pdf, number, render=find is not None)
+            scan = pdfium.scan_page(pdf, number, find_grids, render=find is not None)
             unreadable[number] = scan.unreadable
             if scan.lines:
-                grids = find_grids(number) if FEWEST_PATHS <= scan.paths <= pdfium.MOST_PATHS else []
-                contents.append(DetectedPage(scan.sheet, scan.lines, [*_run_detector(find, scan)], grids))
+                contents.append(DetectedPage(scan.sheet, scan.lines, [*_run_detector(find, scan)], scan.grids))
             elif not scan.unreadable:
                 blank.append(number)
         info = pdfium.properties(pdf)

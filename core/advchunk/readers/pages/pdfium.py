@@ -1,11 +1,13 @@
 """Open PDFs with PDFium, and read the lines of their pages, with boxes, fonts, and images."""
 
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import closing, contextmanager
 from ctypes import addressof, byref, c_float, c_int, create_string_buffer
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise, takewhile
+from operator import itemgetter
 from os import PathLike
 from pathlib import Path
 from string import ascii_lowercase
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 from advchunk.errors import ConfigurationError, import_extra, require
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.magic import require_pdf
+from advchunk.readers.pages.regions.grids import FEWEST_PATHS, Grid
 from advchunk.readers.pages.regions.shapes import Box, Font, Line, Sheet, bounding_box, box_area, interval_overlap
 from advchunk.readers.writing import squeeze
 from advchunk.records import Floats
@@ -39,6 +42,7 @@ _BULLET = "•"
 _PDFIUM = Lock()  # PDFium must not be called from two threads
 _PIXELS, _SCALE = 2000, 2.0  # maximum of the longer side; pixels per point
 _FINE, _FAR = 1000, 1000  # coordinates are requested in 1/1000 point; points between the probes of the page's axes
+_INTO = 1.0  # points by which a letter reaches over the side of its cell
 _GAP, _STOP = 1.0, 0.5  # in line heights: a wider gap ends a line, or a cell; a space is 0.2 to 0.3
 _HIDDEN = re.compile("[\x00\ufffe\uffff\u00ad\u200b\ufeff]")
 _LIGATURES = re.compile("[\ufb00-\ufb06]")
@@ -80,7 +84,7 @@ class Scan(NamedTuple):
     sheet: Sheet
     lines: list[Line]
     unreadable: int = 0
-    paths: int = 0
+    grids: Sequence[Grid] = ()
     image: Image | None = None
     scale: float = 1.0
 
@@ -129,8 +133,10 @@ def properties(pdf: Any) -> dict[str, str]:
         return dict(pdf.get_metadata_dict(skip_empty=True))
 
 
-def scan_page(pdf: Any, number: int, *, render: bool) -> Scan:
-    """Return a page's size and lines, and its image if ``render`` is true and there are lines."""
+def scan_page(pdf: Any, number: int, find_grids: Callable[[int], list[Grid]], *, render: bool) -> Scan:
+    """Return a page's size and lines, the grids that are drawn on it, and its image if ``render`` is true and there are
+    lines.
+    """
     pdfium = import_extra("pypdfium2", "pdf")
     with _PDFIUM:
         try:
@@ -140,17 +146,18 @@ def scan_page(pdf: Any, number: int, *, render: bool) -> Scan:
             raise ConfigurationError(msg) from None
         with closing(page), closing(page.get_textpage()) as textpage:
             width, height = page.get_size()
-            sheet, lines = Sheet(number, width, height), _split_lines(_characters(page, textpage, number))
+            shapes = page.get_objects(filter=[import_extra("pypdfium2.raw", "pdf").FPDF_PAGEOBJ_PATH])
+            paths, characters = sum(1 for _ in islice(shapes, MOST_PATHS + 1)), _characters(page, textpage, number)
+            grids = find_grids(number) if characters.values and FEWEST_PATHS <= paths <= MOST_PATHS else []
+            sheet, lines = Sheet(number, width, height), _split_lines(characters, grids)
             rule = f"page {number} must have at most {MOST_LINES:,} lines"
             require(len(lines) <= MOST_LINES, rule, len(lines))
-            shapes = page.get_objects(filter=[import_extra("pypdfium2.raw", "pdf").FPDF_PAGEOBJ_PATH])
-            paths = sum(1 for _ in islice(shapes, MOST_PATHS + 1))
             lines, unreadable = clean(lines)
             if not (render and lines):
-                return Scan(sheet, lines, unreadable, paths)
+                return Scan(sheet, lines, unreadable, grids)
             scale = min(_SCALE, _PIXELS / max(width, height))
             with closing(page.render(scale=scale, rev_byteorder=True)) as bitmap:
-                return Scan(sheet, lines, unreadable, paths, bitmap.to_numpy().copy(), scale)
+                return Scan(sheet, lines, unreadable, grids, bitmap.to_numpy().copy(), scale)
 
 
 def clean(lines: Iterable[Line]) -> tuple[list[Line], int]:
@@ -250,27 +257,38 @@ def _to_device(raw: Any, page: Any, x: float, y: float) -> Floats:
     return np.array([across.value, down.value]) / _FINE
 
 
-def _split_lines(page: _Characters) -> list[Line]:
+def _split_lines(page: _Characters, grids: Sequence[Grid]) -> list[Line]:
     """Return the lines of a page, in the file's order; a gap wider than the line is high also ends a line."""
-    lines = list[Line]()
+    lines, boxes = list[Line](), (box for grid in grids for row in grid for box in row if box)
+    walls = sorted({(side, box[1], box[3]) for box in boxes for side in (box[0], box[2])})
     for part in _split(page, _GAP):
-        pieces = [*_split(part, _STOP)]
+        pieces = [*_split(part, _STOP, walls)]
         cells = tuple(cell for piece in pieces for cell in _build_line(piece)) if len(pieces) > 1 else ()
         lines += (line._replace(cells=cells) for line in _build_line(part))
     return lines
 
 
-def _split(page: _Characters, widest: float) -> Iterator[_Characters]:
-    """Yield the parts of a text between line breaks, and gaps wider than ``widest`` line heights."""
+def _split(page: _Characters, widest: float, walls: Sequence[tuple[float, float, float]] = ()) -> Iterator[_Characters]:
+    """Yield the parts of a text between line breaks, gaps wider than ``widest`` line heights, and sides of cells."""
     start, last, boxes = 0, -1, page.boxes  # last character that is not white space
     for i, character in enumerate([*page.values, "\n"]):
         visible = not character.isspace()
         before = boxes[last] if visible and last >= start else None
-        is_gap = before and -interval_overlap(before[::2], boxes[i][::2]) > widest * (before[3] - before[1])
+        is_gap = before and (
+            -interval_overlap(before[::2], boxes[i][::2]) > widest * (before[3] - before[1])
+            or (last < i - 1 and _is_walled(walls, before, boxes[i]))
+        )
         if character in "\r\n" or is_gap:
             yield page.part(start, i)
             start = i
         last = i if visible else last
+
+
+def _is_walled(walls: Sequence[tuple[float, float, float]], before: Box, box: Box) -> bool:
+    """Return True if the side of a cell is between two words."""
+    middle, start = (box[1] + box[3]) / 2, bisect_left(walls, (before[2] - _INTO, 0.0, 0.0))
+    beside = takewhile(lambda wall: wall[0] <= box[0] + _INTO, islice(walls, start, None))
+    return any(top <= middle <= bottom for _, top, bottom in beside)
 
 
 def _build_line(part: _Characters) -> Iterator[Line]:
@@ -278,7 +296,8 @@ def _build_line(part: _Characters) -> Iterator[Line]:
     for i, (box, following) in enumerate(pairwise(boxes)):  # PDFium splits this ligature in the wrong order
         if box == following and characters[i] in _ALEFS and characters[i + 1] == _LAM:
             characters[i : i + 2] = _LAM, characters[i]
-    raw = _mark_scripts(["-" if character == _HYPHEN else character for character in characters], boxes)
+    tags = _scripts(characters, boxes)
+    raw = _mark_scripts(["-" if character == _HYPHEN else character for character in characters], tags)
     raw = _LIGATURES.sub(lambda match: normalize("NFKC", match[0]), _HIDDEN.sub("", raw))
     text = squeeze(raw.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))  # PDFium may split pairs
     visible = [i for i, c in enumerate(characters) if not c.isspace() and box_area(boxes[i])]
@@ -286,24 +305,31 @@ def _build_line(part: _Characters) -> Iterator[Line]:
         font = Counter(fonts[i] for i in visible).most_common(1)[0][0]
         is_mono = sum(fonts[i].mono for i in visible) > _PURE * len(visible)
         box = bounding_box(boxes[i] for i in visible)
-        highest = max(boxes[i][3] - boxes[i][1] for i in visible)
+        _, top, _, bottom = bounding_box(boxes[i] for i in visible if not tags[i])  # the first is
+        box, highest = (box[0], top, box[2], bottom), max(boxes[i][3] - boxes[i][1] for i in visible)
         is_level = box[3] - box[1] <= _TILTED * highest
         yield Line(text + " " * raw[-1].isspace(), box, font._replace(mono=is_mono), is_level)
 
 
-def _mark_scripts(characters: Sequence[str], boxes: Sequence[Box]) -> str:
-    """Return the text of a line, in which small numbers right beside and above or below the others are marked."""
-    pieces, base, last = [("", "")], -1, -1  # the last characters: that is neither raised nor lowered, and any
+def _scripts(characters: Sequence[str], boxes: Sequence[Box]) -> list[str]:
+    """Return "sup" or "sub" for each character that is raised or lowered right beside others of the line, else ""."""
+    tags, base, last = list[str](), -1, -1  # the last characters: that is neither raised nor lowered, and any
     for i, (character, box) in enumerate(zip(characters, boxes, strict=True)):
-        text, tag = pieces[-1]
-        if not character.isspace():
+        tag = tags[-1] if tags else ""
+        if not character.isspace() and box_area(box):
             tag = _script(boxes[base], boxes[last], box) if base >= 0 else ""
             base, last = base if tag else i, i
         elif box_area(box) and not tag:  # a space that is in the file, as before a fraction
             base = -1
-        pieces[-1:] = [(text + character, tag)] if tag == pieces[-1][1] else [pieces[-1], (character, tag)]
+        tags.append(tag)
+    return tags
+
+
+def _mark_scripts(characters: Sequence[str], tags: Sequence[str]) -> str:
+    """Return the text of a line, in which numbers that are raised or lowered are marked."""
     marked = list[tuple[str, str]]()
-    for text, tag in pieces:
+    for tag, run in groupby(zip(characters, tags, strict=True), key=itemgetter(1)):
+        text = "".join(character for character, _ in run)
         if tag and _SCRIPT.fullmatch(own := text.rstrip()):
             marked[-1] = marked[-1][0].rstrip(), ""
             marked += [(own, tag), (text[len(own) :], "")]

@@ -69,7 +69,7 @@ def cut_rows(
             last = None
         if not (rest := [line for line in row if id(line) not in places]):
             continue
-        whole, is_field = Line(row_text(rest), shapes.bounding_box(line.box for line in rest)), _is_field(rest)
+        whole, is_field = _whole(rest), _is_field(rest)
         (new,) = _find_owners(detections, [whole])
         kinds = [detections[i].kind if i >= 0 else "paragraph" for i in (owner, new)]
         if last is None:
@@ -91,6 +91,12 @@ def cut_rows(
             parts[-1] = above._replace(kind=kind, lines=[*above.lines, *rest], text=text)
         last = whole
     return parts
+
+
+def _whole(row: Sequence[Line]) -> Line:
+    """Return a row as one line, as high as its highest one: a raised number is nearer to the row above."""
+    (left, _, right, _), highest = shapes.bounding_box(line.box for line in row), max(row, key=lambda line: line.height)
+    return Line(row_text(row), (left, highest.box[1], right, highest.box[3]))
 
 
 def _divide(row: Sequence[Line], detections: Sequence[Detected]) -> Iterator[list[Line]]:

@@ -37,6 +37,7 @@ _ENDED = 4.0  # before the right edge of a paragraph, in line heights: a line th
 _INDENT, _DEEPEST = 0.6, 4.0  # of the first line of a paragraph, in line heights
 _EDGE = 0.3  # in line heights, by which lines that begin alike may differ
 _BLANK = 1.7  # in line heights: a larger gap ends a piece of code
+_TIGHT = 0.15  # distance beyond the usual line spacing, in line heights, of lines surely of one paragraph
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d[a-z]?\b|\bn\.\s?d\.|\bin press\b", re.IGNORECASE)
 _LEADERS = re.compile(r"(?:\s?[.·…]){4,}\s*(?=(?:\d+|[ivxlc]+)\s*$)")
 _SENTENCE_END = re.compile(r"[.,;。，；]\s*$")  # headings may ask or exclaim
@@ -60,7 +61,7 @@ def find_code(rows: Sequence[Sequence[Line]], setting: Setting) -> Iterator[Part
             continue
         around = [line for row in (*rows[max(start - 1, 0) : start], *rows[end : end + 1]) for line in row]
         piece = [line for row in rows[start:end] for line in row]
-        is_apart = not any(belong_together(line, other, setting.near) for line in piece for other in around)
+        is_apart = not any(belong_together(line, other, setting.leading + _TIGHT) for line in piece for other in around)
         if is_code[start] and (end - start > 1 or is_apart):
             yield fixed_part("code", piece)
         start = end
@@ -122,13 +123,15 @@ def contents(part: Part, _: Setting) -> Iterator[Part]:
 def headings_of_prose(part: Part, setting: Setting) -> Iterator[Part]:
     """Read a heading as text if it is too long, breaks off, or looks like the text: it has space above it."""
     text = " ".join(line.text for line in part.lines).strip()
-    is_plain = bool(setting.height) and not any(_is_prominent(line, setting) for line in part.lines)
+    is_known = bool(setting.height)
+    is_usual = is_known and all(line.font == setting.font and not setting.is_large(line) for line in part.lines)
+    is_plain = is_known and not any(_is_prominent(line, setting) for line in part.lines)
     is_prose = (
         len(text.split()) > _MOST_WORDS
         or text.endswith("-")
         or not any(map(str.isalnum, text))
         or (is_plain and text.endswith((".", "。")) and not text[0].isdigit())
-        or (all(map(setting.is_usual, part.lines)) and not text.isupper() and not text[0].isdigit())
+        or (is_usual and not text.isupper() and not text[0].isdigit())
     )
     yield part._replace(kind="paragraph", level=0) if is_prose else part
 

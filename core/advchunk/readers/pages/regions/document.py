@@ -18,6 +18,7 @@ from advchunk.readers.pages.regions.prose import (
     group_rows,
     is_right_to_left,
     join_lines,
+    starts_item,
 )
 from advchunk.readers.pages.regions.running import is_in_margin, running_heads
 from advchunk.readers.pages.regions.shapes import Detected, Line, Region, Sheet, bounding_box, fraction_inside
@@ -66,9 +67,14 @@ def find_regions(pages: Iterable[DetectedPage]) -> tuple[list[Region], WordList]
     pages = [_mirror(page) if is_mirrored else page for page, is_mirrored in zip(pages, mirrored, strict=True)]
     running = running_heads((page.sheet, _all_lines(page)) for page in pages)
     rows = [_read_rows(page, running) for page in pages]
+    words = WordList.of(line.text for page in pages for line in page.lines)
     for i, page in enumerate(pages):
-        tables = aligned_tables(rows[i]) if page.is_ordered else []
-        pages[i] = page._replace(detections=deduplicate([*page.detections, *tables]))
+        drawn, rest = [*page.fixed], rows[i]
+        for grid in page.grids:
+            drawn += [table] if (table := read_grid(grid, rest, words)) else []
+            rest = _without(rest, drawn)
+        tables = aligned_tables(rest) if page.is_ordered else []
+        pages[i] = page._replace(detections=deduplicate([*page.detections, *tables]), fixed=drawn)
     usual, regions = _usual(pages), list[Region]()
     for page, page_rows, is_mirrored in zip(pages, rows, mirrored, strict=True):
         for region in _page_regions(page, page_rows, running, usual):
@@ -107,20 +113,29 @@ def _page_regions(
     page: DetectedPage, rows: Sequence[list[Line]], running: Set[int], usual: Setting
 ) -> Iterator[Region]:
     """Yield the regions of a page: running heads, the page, its footnotes, running feet."""
-    setting, fixed, rest = usual.on_page([line for row in rows for line in row]), [*page.fixed], rows
-    for grid in page.grids:
-        if table := read_grid(grid, rest, usual.words):
-            fixed.append(table)
-            taken = {id(line) for line in table.lines}
-            rest = [[line for line in row if id(line) not in taken] for row in rest]
-    fixed += find_code([row for row in rest if row], setting)
+    rest = _without(rows, page.fixed)
+    setting = usual.on_page(_outside_tables(page, [line for row in rest for line in row]))
+    fixed = [*page.fixed, *find_code(rest, setting)]
     heads = group_rows(line for line in _all_lines(page) if id(line) in running)
-    body = correct(cut_rows(rows, page.detections, fixed, setting), setting)
+    body = _listed(correct(cut_rows(rows, page.detections, fixed, setting), setting))
     tilted = [fixed_part("paragraph", [line]) for line in _tilted(page.lines) if id(line) not in running]
     parts = [*(_checked(page, part) for part in body), *tilted, *(fixed_part("furniture", row) for row in heads)]
     for part in sorted(parts, key=lambda part: _rank(page, part)):
         yield from part_regions(page.sheet, part, setting)
     yield from pictures(page.sheet, page.lines, page.detections)
+
+
+def _without(rows: Sequence[list[Line]], parts: Iterable[Part]) -> list[list[Line]]:
+    taken = {id(line) for part in parts for line in part.lines}
+    return [rest for row in rows if (rest := [line for line in row if id(line) not in taken])]
+
+
+def _listed(parts: Sequence[Part]) -> list[Part]:
+    """Return parts of which those that begin with numbers, and follow each other, are items."""
+    counted = [part.kind in {"item", "paragraph"} and starts_item(part.lines[0].text) for part in parts]
+    beside = [any(counted[max(i - 1, 0) : i] + counted[i + 1 : i + 2]) for i in range(len(parts))]
+    are_items = (a and b for a, b in zip(counted, beside, strict=True))
+    return [part._replace(kind="item") if is_item else part for part, is_item in zip(parts, are_items, strict=True)]
 
 
 def _checked(page: DetectedPage, part: Part) -> Part:
@@ -139,13 +154,16 @@ def _usual(pages: Sequence[DetectedPage]) -> Setting:
     """Return the setting of lines outside of tables and code, which may be most of a file; of all if prose is rare."""
     lines, prose = [line for page in pages for line in page.lines], list[Line]()
     for page in pages:
-        boxes = [detection.box for detection in page.detections if detection.kind == "table"]
-        boxes += [bounding_box(box for row in grid for box in row if box) for grid in page.grids]
-        others = (line for line in page.lines if not line.font.mono)
-        prose += [line for line in others if not any(fraction_inside(line.box, box) > 1 / 2 for box in boxes)]
+        prose += _outside_tables(page, [line for line in page.lines if not line.font.mono])
     everything, usual = Setting.of(lines), Setting.of(prose)
     is_rare = sum(len(line.text) for line in prose) < _LEAST_PROSE * sum(len(line.text) for line in lines)
     return everything if is_rare or not usual.height else everything._replace(font=usual.font, height=usual.height)
+
+
+def _outside_tables(page: DetectedPage, lines: Sequence[Line]) -> list[Line]:
+    boxes = [detection.box for detection in page.detections if detection.kind == "table"]
+    boxes += [bounding_box(box for row in grid for box in row if box) for grid in page.grids]
+    return [line for line in lines if not any(fraction_inside(line.box, box) > 1 / 2 for box in boxes)]
 
 
 def _tilted(lines: Sequence[Line]) -> list[Line]:

@@ -6,14 +6,14 @@ from itertools import takewhile
 from statistics import median
 from typing import NamedTuple
 
-from advchunk.readers.pages.regions.prose import UNKNOWN, WordList, is_marker
+from advchunk.readers.pages.regions.prose import UNKNOWN, WordList, continues_sentence, is_marker
 from advchunk.readers.pages.regions.shapes import Font, Line, interval_overlap
 
-# Distances beyond the usual line spacing, in line heights: of lines surely of one paragraph, at most, and at most on
-# scans; and even of widely set lines.
-_TIGHT, _LOOSE, _LOOSEST, _FARTHEST = 0.15, 0.3, 0.4, 2.0
+_LOOSE, _LOOSEST, _FARTHEST = 0.3, 0.4, 2.0  # beyond the usual spacing, in line heights: also on scans; widely set
 _FEWEST = 5  # lines of a document that show what is usual in it
 _LARGE = 1.15  # times the usual height: headings are larger by at least 1.2, small capitals and accents by less
+_FEW = 2  # lines whose sentence goes on below that show their distance
+_NEAR = 0.2  # distance of lines, in line heights, unless these show more
 _SPACE, _TAB = 0.5, 3.0  # between pieces of one line, and after a bullet
 _AHEAD = 100  # lines, from the top, to search for neighbors: a page has few side by side
 
@@ -52,18 +52,9 @@ class Setting(NamedTuple):
         """Largest distance of the lines of one paragraph, in line heights; boxes of scans vary more."""
         return self.leading + (_LOOSE if self.height else _LOOSEST)
 
-    @property
-    def near(self) -> float:
-        """Distance of lines that are surely of one paragraph, in line heights."""
-        return self.leading + _TIGHT
-
     def is_large(self, line: Line) -> bool:
         """Return True if a line is set larger than the text; False if fonts are unknown."""
         return bool(self.height) and line.height >= _LARGE * self.height
-
-    def is_usual(self, line: Line) -> bool:
-        """Return True if a line is in the font and size of the text; False if fonts are unknown."""
-        return bool(self.height) and line.font == self.font and not self.is_large(line)
 
     def on_page(self, lines: Sequence[Line]) -> "Setting":
         """Return the setting with the leading of a page."""
@@ -71,16 +62,21 @@ class Setting(NamedTuple):
 
 
 def _line_spacing(lines: Sequence[Line]) -> float:
-    """Return the usual distance from a line of this page to the next below, in line heights."""
-    gaps, by_top = list[float](), sorted(lines, key=lambda line: line.box[1])
+    """Return the usual distance from a line of this page to the next below, in line heights.
+
+    Lines whose sentence goes on below count. If there are few, paragraphs may have one line, and lines are near.
+    """
+    gaps, by_top = list[tuple[float, bool]](), sorted(lines, key=lambda line: line.box[1])
     for i, line in enumerate(by_top):
         for below in by_top[i + 1 : i + 1 + _AHEAD]:
             if below.box[1] > line.box[3] + _FARTHEST * line.height:
                 break
             if below.box[1] > (line.box[1] + line.box[3]) / 2 and belong_together(line, below, _FARTHEST):
-                gaps.append(-interval_overlap(line.box[1::2], below.box[1::2]) / line.height)
+                gap = -interval_overlap(line.box[1::2], below.box[1::2]) / line.height
+                gaps.append((gap, continues_sentence(line.text, below.text, has_case=False)))
                 break
-    return median(gaps or [0.0])
+    sure = [gap for gap, goes_on in gaps if goes_on]
+    return median(sure) if len(sure) >= _FEW else min(median([gap for gap, _ in gaps] or [0.0]), _NEAR)
 
 
 def belong_together(a: Line, b: Line, leading: float) -> bool:

@@ -20,6 +20,7 @@ _WORD = re.compile(r"\w+")
 _UNSPACED = frozenset("WF")  # East Asian wide characters: a line of them ends with a space only if it is intended
 _BULLET = re.compile(r"[•‣◦▪■□●○∙]")
 _MARKER = re.compile(r"\s*(?:[•‣◦▪■□●○∙–—*-]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)])\s")
+_COUNTED = re.compile(r"\s*\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s")
 _REFERENCE = re.compile(r"\s*(?:\[\d{1,4}\]|\d{1,3}[.)])\s")
 _NUMBER = re.compile(r"\d{1,2}(?:\.\d{1,2})*")
 _FEWEST = 3  # rows of a table whose order is that of the file
@@ -87,10 +88,14 @@ def join_lines(lines: Iterable[str], words: WordList = UNKNOWN) -> str:
     return re.sub(r"(.)\n(?=(.))", join_pair, _DIVIDED.sub(join_halves, text)).rstrip()
 
 
-def continues_sentence(above: str, below: str) -> bool:
-    """Return True if the first text does not end a sentence and the second begins in lower case."""
-    end = above.rstrip().rstrip(_CLOSERS)[-1:]
-    return bool(end) and end not in _ENDS and below.lstrip(OPENERS)[:1].islower()
+def continues_sentence(above: str, below: str, *, has_case: bool = True) -> bool:
+    """Return True if the first text does not end a sentence, and the second begins in lower case, without a marker.
+
+    Without ``has_case``, letters of scripts that have no case will do.
+    """
+    end, start = above.rstrip().rstrip(_CLOSERS)[-1:], below.lstrip(OPENERS)[:1]
+    is_low = start.islower() if has_case else start.isalpha() and start == start.lower()
+    return bool(end) and end not in _ENDS and is_low and not starts_item(below)
 
 
 def is_right_to_left(texts: Iterable[str]) -> bool:
@@ -192,6 +197,11 @@ def is_marker(text: str) -> bool:
 def starts_with_bullet(text: str) -> bool:
     """Return True if a text begins with a bullet, which a number is not."""
     return _BULLET.match(text) is not None
+
+
+def starts_item(text: str) -> bool:
+    """Return True if a text begins with a number, or a small letter, of a list."""
+    return _COUNTED.match(text) is not None
 
 
 def is_list(rows: Sequence[Sequence[Line]]) -> bool:
