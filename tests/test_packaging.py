@@ -27,6 +27,7 @@ SPDX = {  # of what packages write instead
     "Apache Software License": "Apache-2.0",
     "BSD 3-Clause License": "BSD-3-Clause",
     "BSD License": "BSD",
+    "BSD license (see license.txt for details), Copyright (c) 2000-2025, ReportLab Inc.": "BSD",
     "MIT License": "MIT",
     "MIT, BSD": "MIT AND BSD",
     "Python Software Foundation License": "PSF-2.0",
