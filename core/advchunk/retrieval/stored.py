@@ -12,7 +12,7 @@ import numpy as np
 
 from advchunk.building.positions import ChunkPositions
 from advchunk.engine import Job, drive
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.models.signals import unit_rows
@@ -58,6 +58,7 @@ class StoredRetriever(BaseRetriever):
     OSError : the file cannot be read or written now.
     """
 
+    @checked
     def __init__(
         self,
         path: str | Path,
@@ -129,6 +130,7 @@ class StoredRetriever(BaseRetriever):
         with self._file.reading() as file:
             return self._file.notes(file)
 
+    @checked
     def change(
         self,
         chunks: Mapping[str, Sequence[Chunk]],

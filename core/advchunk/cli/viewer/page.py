@@ -17,7 +17,7 @@ import numpy as np
 
 from advchunk.chunkers.by_size import RecursiveChunker
 from advchunk.chunkers.explanations import Explanation
-from advchunk.errors import is_integer, require
+from advchunk.errors import check_fields, is_integer, require
 from advchunk.records import WRITTEN_KEYS, Block, Chunk, Document
 from advchunk.retrieval import Hit, Passage, PassageCutter, ScoredSentence
 from advchunk.text import tables
@@ -64,6 +64,7 @@ class View:
     cutter: PassageCutter | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         require(is_integer(self.budget, 1), "budget must be a whole number >= 1", self.budget)
         methods = self.methods
         texts = [[explanation.document.text for explanation in own] for own in methods.values()]

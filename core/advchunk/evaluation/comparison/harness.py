@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from advchunk.engine.threads import as_exception
-from advchunk.errors import first_line, require
+from advchunk.errors import checked, first_line, require
 from advchunk.evaluation.comparison.candidates import Candidate, CandidateGroup, SizeMatched
 from advchunk.evaluation.comparison.index import ChunkIndex
 from advchunk.evaluation.comparison.task import EvaluationTask
@@ -125,6 +125,7 @@ class EvaluationResults(list[Result]):
     failures: Sequence[FailedCandidate] = ()
 
 
+@checked
 def evaluate(
     candidates: Iterable[Candidate | SizeMatched],
     task: EvaluationTask,

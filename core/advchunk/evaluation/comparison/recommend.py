@@ -9,7 +9,7 @@ import numpy as np
 
 from advchunk.chunkers import catalog
 from advchunk.chunkers.vectors import Vectors
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.evaluation.comparison.candidates import candidate, search_label
 from advchunk.evaluation.comparison.comparisons import Comparison, compare
 from advchunk.evaluation.comparison.harness import FailedCandidate, Result, evaluate
@@ -137,6 +137,7 @@ class Recommendation:
         )
 
 
+@checked
 def recommend(
     documents: Sequence[Document],
     *,
@@ -176,6 +177,7 @@ def recommend(
     progress : see `evaluate`.
     """
     require(characters >= 1, "characters must be >= 1", characters)
+    require(seed >= 0, "seed must be >= 0", seed)
     check_metric(metric)
     options = _options(chunkers, sizes, vectors, searches)
     sample, is_built = tuple(_sample_documents(documents, questions or (), characters, seed)), questions is None
