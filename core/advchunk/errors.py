@@ -231,7 +231,13 @@ def _accepts_class(kind: Any, args: Sequence[Any], value: Any) -> bool:
 
 def _describe(hint: Any) -> str:
     kind, args = get_origin(hint) or hint, get_args(hint)
-    words = {str: "text", int: "a whole number", float: "a finite number", bool: "True or False", type(None): "None"}
+    words = {
+        str: "a string",
+        int: "a whole number",
+        float: "a finite number",
+        bool: "True or False",
+        type(None): "None",
+    }
     if kind in (Union, UnionType):
         return " or ".join(dict.fromkeys(map(_describe, args)))
     if kind is Literal:
@@ -239,7 +245,8 @@ def _describe(hint: Any) -> str:
     if isinstance(hint, TypeVar):
         return " or ".join(map(_describe, hint.__constraints__))
     if kind in _COLLECTIONS:
-        return f"a collection of {_describe(args[0])}" if args else "a collection"
+        item = _describe(args[0]) if args else "objects"
+        return f"a collection of {item.removeprefix('a ')}s" if item.startswith("a ") else f"a collection of {item}"
     if isinstance(kind, type) and issubclass(kind, Mapping):
         return "a mapping"
     return words.get(kind) or str(getattr(kind, "__name__", kind))

@@ -146,8 +146,8 @@ def test_a_wrong_argument_is_refused_or_means_something(name, tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("arguments", "rule"),
     [
-        ({"removed": "ab"}, "removed must be a collection of text, got 'ab'"),
-        ({"removed": [5]}, "removed must be a collection of text, got [5]"),
+        ({"removed": "ab"}, "removed must be a collection of strings, got 'ab'"),
+        ({"removed": [5]}, "removed must be a collection of strings, got [5]"),
         ({"chunks": []}, "chunks must be a mapping, got []"),
         ({"chunks": {5: CHUNKS}}, "chunks must be a mapping"),
     ],
@@ -158,7 +158,7 @@ def test_a_text_is_no_collection_of_names(arguments, rule, tmp_path, monkeypatch
     index.add_many({"b": CHUNKS, "ab": CHUNKS})
     with pytest.raises(ConfigurationError, match=re.escape(rule)):
         index.change(**{"chunks": {}, **arguments})
-    with pytest.raises(ConfigurationError, match="documents must be a collection of text"):
+    with pytest.raises(ConfigurationError, match="documents must be a collection of strings"):
         index.remove(5)
     assert index.documents == ["a", "b", "ab"]
 
@@ -170,12 +170,12 @@ def test_arguments_are_checked_by_annotations():
 
     assert call("a", (1, 2), "b", share=0.5, of=None) == ("a", (1, 2), ("b",), 0.5, None)
     for arguments, rule in (
-        ((b"a", []), "text must be text"), (("a", "12"), "numbers must be a collection of a whole number"),
-        (("a", [True]), "numbers must be"), (("a", [], 5), "names must be a collection of text"),
+        ((b"a", []), "text must be a string"), (("a", "12"), "numbers must be a collection of whole numbers"),
+        (("a", [True]), "numbers must be"), (("a", [], 5), "names must be a collection of strings"),
     ):  # fmt: skip
         with pytest.raises(ConfigurationError, match=rule):
             call(*arguments)
     with pytest.raises(ConfigurationError, match="share must be a finite number or None, got nan"):
         call("a", [], share=math.nan)
-    with pytest.raises(ConfigurationError, match="text must be text, got 5"):
+    with pytest.raises(ConfigurationError, match="text must be a string, got 5"):
         check_fields(ev.Question(5, QUESTION.references))

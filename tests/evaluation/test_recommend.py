@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import advchunk
 from advchunk import ConfigurationError, Document, Span
-from advchunk.evaluation import Question, Reference, recommend, synthetic
+from advchunk.evaluation import Question, Reference, Result, recommend, synthetic
 from advchunk.evaluation.comparison.recommend import Option, Recommendation, _choose, _options
 from advchunk.evaluation.metrics.metering import RunCost
 from advchunk.retrieval.search import SEARCHES, Search
@@ -94,7 +93,9 @@ def test_words_are_recommended_where_vectors_know_nothing(corpus):
 
 
 def scored(option, scores, chunks=3):
-    return SimpleNamespace(label=option.label, recall=np.array(scores), tokens=np.ones(chunks), cost=RunCost())
+    costs = RunCost(), RunCost()
+    fields = {"recall": np.array(scores)}, np.ones(chunks), {}, 1.0, 1.0, None, None, None, None, None
+    return Result(option.label, "stable", {}, *fields, *costs)
 
 
 LOW, EVEN, HIGH = [0.4, 0.5, 0.6] * 40, [0.5, 0.6, 0.7] * 40, [0.9, 0.8, 0.9] * 40

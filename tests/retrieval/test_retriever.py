@@ -148,7 +148,7 @@ def test_metadata_that_json_would_change_is_refused_and_the_file_stays(value, tm
 
 @pytest.mark.parametrize("name", [("a", 1), 7, None])
 def test_names_of_documents_are_strings(name):
-    with pytest.raises(ConfigurationError, match="names of documents must be strings"):
+    with pytest.raises(ConfigurationError, match="document must be a string"):
         Retriever().add(name, RecursiveChunker().chunk("Tea."))
 
 

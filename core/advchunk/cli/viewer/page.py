@@ -267,7 +267,7 @@ def _boxes(texts: Iterable[Chunk | Passage], scale: float) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of metadata as JSON, which has no NaN; one that is no JSON is text."""
+    """Return a value of metadata as JSON, which has no NaN; a value of another type is text."""
     if isinstance(value, Mapping):
         return {str(key): _plain(own) for key, own in value.items()}
     if isinstance(value, (list, tuple)):
