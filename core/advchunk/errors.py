@@ -222,7 +222,7 @@ def _accepts_class(kind: Any, args: Sequence[Any], value: Any) -> bool:
         return isinstance(value, Mapping) and all(_accepts(key, k) and _accepts(of, v) for k, v in value.items())
     if kind in _COLLECTIONS:
         is_items = isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
-        items = value if args and isinstance(value, Sized) else ()
+        items: Any = value if args and isinstance(value, Sized) else ()
         if kind is tuple and args and args[-1] is not Ellipsis:
             return is_items and len(items) == len(args) and all(map(_accepts, args, items))
         return is_items and (kind is Iterable or isinstance(value, Sized)) and all(_accepts(args[0], i) for i in items)

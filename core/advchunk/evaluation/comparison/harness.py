@@ -208,21 +208,22 @@ def _attempt(work: Callable[..., _T], *args: Any) -> _T | str:
 
 @contextmanager
 def _each_warning_once() -> Iterator[None]:
-    """Log the first warning of a kind about documents, and in the end how many more candidates have repeated."""
-    seen = dict[str, list[logging.LogRecord]]()
+    """Log the first warning of a kind, which candidates repeat, and in the end how many more say something else."""
+    seen = dict[str, dict[str, int]]()
 
     def is_first(record: logging.LogRecord) -> bool:
-        seen.setdefault(record.msg, []).append(record)
-        return len(seen[record.msg]) == 1
+        is_new = record.msg not in seen
+        seen.setdefault(record.msg, {})[record.getMessage()] = record.levelno
+        return is_new
 
     _log.addFilter(is_first)
     try:
         yield
     finally:
         _log.removeFilter(is_first)
-        for first, *others in seen.values():
+        for (first, level), *others in (messages.items() for messages in seen.values()):
             if others:
-                _log.log(first.levelno, "%d more like this: %s", len(others), first.getMessage())
+                _log.log(level, "%d more like this: %s", len(others), first)
 
 
 def run(candidate: Candidate | SizeMatched, task: EvaluationTask) -> Result:
