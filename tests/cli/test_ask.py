@@ -163,19 +163,13 @@ def test_standard_input_is_read_for_a_dash():
     assert row["text"] == "Cats purr."
 
 
-def test_a_passage_is_cited_with_its_clause_and_its_times(tmp_path):
+def test_a_passage_is_cited_with_its_times(tmp_path):
     (tmp_path / "a.vtt").write_text(
         "WEBVTT\n\n00:00:01.000 --> 00:00:04.000\n<v Ann>Boil the water.\n\n"
         "00:01:05.000 --> 01:02:09.000\n<v Bob>Wait two minutes.\n"
     )
-    (tmp_path / "a.md").write_text(
-        "# Law\n\n## Article 1\n\n1. Tea is hot.\n\n## Article 2\n\n1. Cats wait for no tea.\n"
-    )
     (row,) = passages_of(tmp_path / "a.vtt", "How many minutes?", "-b", "10")
     assert row["citation"] == f"{tmp_path / 'a.vtt'}, 0:00:01-1:02:09, characters 22-44"
-    (row,) = passages_of(tmp_path / "a.md", "Who waits?", "-b", "20", "-p", "max_tokens=12")
-    assert "Law > Article 2, clause 2" in row["citation"]
-    assert "lines " in row["citation"]
     page = tmp_path / "page.html"
     assert run(tmp_path / "a.vtt", "--question", "minutes?", "-b", "10", "-o", page, command=["view"]).exit_code == 0
     assert "a.vtt, 0:00:01-1:02:09, characters 22-44" in page.read_text("utf-8")
