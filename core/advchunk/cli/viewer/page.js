@@ -144,6 +144,8 @@
       if (this.summary) node.querySelector(".facts").append(make("br"), this.summary);
       this.node = node;
       this.text = node.querySelector(".text");
+      this.text.setAttribute("role", "region");
+      this.text.setAttribute("aria-label", node.querySelector("h2").textContent || "text");
       this.canvas = node.querySelector("canvas");
       this.canvas.setAttribute("aria-label", `Sizes of the ${this.noun}s over the text` + (this.signal.length ? ", and the scores of the gaps" : ""));
       this.fill();
