@@ -212,7 +212,7 @@ def _accepts(hint: Any, value: Any) -> bool:
         is_kind = isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
         return is_kind and (kind is int or isfinite(value))
     if kind is Any or not isinstance(kind, type) or getattr(kind, "_is_protocol", False):
-        return kind is not None or value is None
+        return callable(value) if "__call__" in getattr(kind, "__dict__", ()) else kind is not None or value is None
     return _accepts_class(kind, args, value)
 
 
@@ -248,5 +248,5 @@ def _describe(hint: Any) -> str:
         item = _describe(args[0]) if args else "objects"
         return f"a collection of {item.removeprefix('a ')}s" if item.startswith("a ") else f"a collection of {item}"
     if isinstance(kind, type) and issubclass(kind, Mapping):
-        return "a mapping"
+        return " to ".join(["a mapping of strings", *map(_describe, args[1:])])
     return words.get(kind) or str(getattr(kind, "__name__", kind))

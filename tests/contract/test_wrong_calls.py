@@ -2,7 +2,7 @@
 
 import math
 import re
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -13,7 +13,18 @@ from advchunk import evaluation as ev
 from advchunk.chunkers import catalog
 from advchunk.cli.viewer import View
 from advchunk.errors import check_fields, checked
-from advchunk.retrieval import Hit, PassageCutter, Retriever, Search, StoredRetriever, add_vectors
+from advchunk.retrieval import (
+    Hit,
+    LexicalIndex,
+    PassageCutter,
+    Retriever,
+    Search,
+    StoredRetriever,
+    WindowScoring,
+    add_vectors,
+    assemble_passages,
+    fuse,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -86,6 +97,13 @@ CALLS = {
     "Search": (Search, {"mode": "hybrid", "neighbors": True, "fusion": "standardized", "lexical_weight": 1.0,
                         "levels": "both", "answer": "short", "section_weight": 0.5, "merge": 0.5}),
     "add_vectors": (add_vectors, {"chunks_by_document": [CHUNKS], "kind": "plain", "documents": [DOCUMENT]}),
+    "WindowScoring": (WindowScoring, {"lengths": (25.0,), "k1": 0.8, "b": 0.7, "temperature": 0.3, "depth": 300,
+                                      "weight": 0.1, "reach": 200.0}),
+    "LexicalIndex": (lambda query, depth=5: LexicalIndex(["a b"]).search(query, depth), {"query": "a", "depth": 5}),
+    "fuse": (fuse, {"rankings": [LexicalIndex(["a b"]).search("a")], "weights": [1.0], "method": "standardized"}),
+    "assemble_passages": (partial(assemble_passages, counter=len), {"hits": HITS, "budget": 20, "texts": {"a": TEXT}}),
+    "chunk_files": (lambda **k: list(advchunk.chunk_files(**k)),
+                    {"paths": "a.md", "metadata_key": "", "exclude": (), "done": (), "hidden": False}),
     "candidate": (ev.candidate, {"name": "recursive", "label": "x"}),
     "size_matched": (ev.size_matched, {"name": "recursive", "mean": 10, "label": "x"}),
     "external": (lambda **k: ev.external(**k).cut([DOCUMENT]), {"label": "x", "split": str.split, "fingerprint": ""}),
@@ -148,7 +166,7 @@ def test_a_wrong_argument_is_refused_or_means_something(name, tmp_path, monkeypa
     [
         ({"removed": "ab"}, "removed must be a collection of strings, got 'ab'"),
         ({"removed": [5]}, "removed must be a collection of strings, got [5]"),
-        ({"chunks": []}, "chunks must be a mapping, got []"),
+        ({"chunks": []}, "chunks must be a mapping of strings to a collection of Chunk, got []"),
         ({"chunks": {5: CHUNKS}}, "chunks must be a mapping"),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 from uuid import NAMESPACE_OID, uuid5
 
 from advchunk.chunkers.frameworks import flatten_spans
-from advchunk.errors import is_integer, require
+from advchunk.errors import checked, is_integer, require
 from advchunk.records import Chunk, Span, with_context, written_metadata
 from advchunk.retrieval.line_numbers import LineRanges, line_ranges
 from advchunk.text.counters import Counter
@@ -204,6 +204,7 @@ def with_lines(passages: Iterable[Passage], find: Callable[[str], str | None]) -
     return passages
 
 
+@checked
 def assemble_passages(
     hits: Iterable[Hit],
     budget: int,
