@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set, Sized
+from contextlib import suppress
 from difflib import get_close_matches
+from functools import cache, wraps
 from importlib import import_module
-from math import inf
-from numbers import Real
+from inspect import Parameter, signature
+from math import inf, isfinite
+from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, TypeGuard
+from types import SimpleNamespace, UnionType
+from typing import Any, Literal, ParamSpec, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
 
 SECRET_NAME = (
     r"(?:api|access|secret|private|account)[-_]?key|(?:access|auth|api)[-_]token|passw(?:or)?d|secret|authorization"
@@ -192,3 +198,109 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     """
     close = get_close_matches(name, list(names), n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_COLLECTIONS: tuple[Any, ...] = (list, tuple, set, frozenset, Set, Sequence, Collection, Iterable)
+
+
+def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Check the arguments of a public function by its annotations: a wrong one raises `ConfigurationError`.
+
+    A text is no collection, True is no number, and a number is finite. Items of lists, tuples and mappings are checked,
+    too; what is read once is not.
+
+    >>> checked(lambda number: number)(3)
+    3
+    """
+    parameters = signature(function)
+
+    @wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        for name, value in parameters.bind(*args, **kwargs).arguments.items():
+            hint = _hints(function).get(name, Any)
+            is_many = parameters.parameters[name].kind is Parameter.VAR_POSITIONAL
+            _check(name, list[hint] if is_many else hint, list(value) if is_many else value)  # type: ignore[valid-type]
+        return function(*args, **kwargs)
+
+    return call
+
+
+def check_fields(instance: Any) -> None:
+    """Check the fields of a dataclass by their annotations, as `checked` checks arguments."""
+    cls: Any = type(instance)
+    for name, hint in _hints(cls).items():
+        if name in cls.__dataclass_fields__:
+            _check(name, hint, getattr(instance, name))
+
+
+@cache
+def _hints(of: Any) -> dict[str, Any]:
+    """Return the annotations of a function or class but those that name a type imported for type checkers alone."""
+    hints = dict[str, Any]()
+    for name, text in of.__annotations__.items():
+        with suppress(NameError):
+            hints |= get_type_hints(SimpleNamespace(__annotations__={name: text}), vars(sys.modules[of.__module__]))
+    return hints
+
+
+def _check(name: str, hint: Any, value: object) -> None:
+    if not _accepts(hint, value):
+        require(False, f"{name} must be {_describe(hint)}", value)
+    if isinstance(value, str) and Path in get_args(hint):
+        try:
+            os.fsencode(value)
+        except UnicodeEncodeError:
+            require(False, f"{name} must be a path that can be encoded", value)
+
+
+def _accepts(hint: Any, value: Any) -> bool:
+    """Return True if a value is of the type that an annotation names, as far as its items are at hand."""
+    kind, args = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType) or isinstance(hint, TypeVar):
+        return any(_accepts(arg, value) for arg in args or hint.__constraints__ or (Any,))
+    if kind is Literal:
+        return isinstance(value, Hashable) and value in args
+    if kind in (int, float):
+        is_kind = isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
+        return is_kind and (kind is int or isfinite(value))
+    if kind is Any or not isinstance(kind, type) or getattr(kind, "_is_protocol", False):
+        return callable(value) if "__call__" in getattr(kind, "__dict__", ()) else kind is not None or value is None
+    return _accepts_class(kind, args, value)
+
+
+def _accepts_class(kind: Any, args: Sequence[Any], value: Any) -> bool:
+    if issubclass(kind, Mapping):
+        key, of = args or (Any, Any)
+        return isinstance(value, Mapping) and all(_accepts(key, k) and _accepts(of, v) for k, v in value.items())
+    if kind in _COLLECTIONS:
+        is_items = isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
+        items: Any = value if args and isinstance(value, Sized) else ()
+        if kind is tuple and args and args[-1] is not Ellipsis:
+            return is_items and len(items) == len(args) and all(map(_accepts, args, items))
+        return is_items and (kind is Iterable or isinstance(value, Sized)) and all(_accepts(args[0], i) for i in items)
+    return callable(value) if kind is Callable else isinstance(value, tuple if issubclass(kind, tuple) else kind)
+
+
+def _describe(hint: Any) -> str:
+    kind, args = get_origin(hint) or hint, get_args(hint)
+    words = {
+        str: "a string",
+        int: "a whole number",
+        float: "a finite number",
+        bool: "True or False",
+        type(None): "None",
+    }
+    if kind in (Union, UnionType):
+        return " or ".join(dict.fromkeys(map(_describe, args)))
+    if kind is Literal:
+        return f"one of {args}"
+    if isinstance(hint, TypeVar):
+        return " or ".join(map(_describe, hint.__constraints__))
+    if kind in _COLLECTIONS:
+        item = _describe(args[0]) if args else "objects"
+        return f"a collection of {item.removeprefix('a ')}s" if item.startswith("a ") else f"a collection of {item}"
+    if isinstance(kind, type) and issubclass(kind, Mapping):
+        return " to ".join(["a mapping of strings", *map(_describe, args[1:])])
+    return words.get(kind) or str(getattr(kind, "__name__", kind))

@@ -164,6 +164,18 @@ def test_standard_input_is_read_for_a_dash():
     assert row["text"] == "Cats purr."
 
 
+def test_a_passage_is_cited_with_its_times(tmp_path):
+    (tmp_path / "a.vtt").write_text(
+        "WEBVTT\n\n00:00:01.000 --> 00:00:04.000\n<v Ann>Boil the water.\n\n"
+        "00:01:05.000 --> 01:02:09.000\n<v Bob>Wait two minutes.\n"
+    )
+    (row,) = passages_of(tmp_path / "a.vtt", "How many minutes?", "-b", "10")
+    assert row["citation"] == f"{tmp_path / 'a.vtt'}, 0:00:01-1:02:09, characters 22-44"
+    page = tmp_path / "page.html"
+    assert run(tmp_path / "a.vtt", "--question", "minutes?", "-b", "10", "-o", page, command=["view"]).exit_code == 0
+    assert "a.vtt, 0:00:01-1:02:09, characters 22-44" in page.read_text("utf-8")
+
+
 def test_files_that_fail_are_reported_and_the_others_answer(folder):
     (folder / "rows.jsonl").write_text('{"id": "rum", "text": "Rum."}\nno\n{"id": "rum", "text": "Again."}\n')
     result = run("docs", "none.md", "none.jsonl", "How long to steep?", "-f", "jsonl")

@@ -1,6 +1,7 @@
 """The harness: what it measures of a candidate, how it matches sizes, and who it says is better."""
 
 import json
+import logging
 import re
 import subprocess
 import sys
@@ -33,7 +34,7 @@ from advchunk.evaluation import (
 )
 from advchunk.evaluation.comparison import candidates
 from advchunk.evaluation.comparison.candidates import even_split_candidate, match_size
-from advchunk.evaluation.comparison.harness import run
+from advchunk.evaluation.comparison.harness import _each_warning_once, run
 from advchunk.models.counters import as_counter
 from advchunk.models.static import default_embedder
 from advchunk.retrieval import add_vectors
@@ -569,3 +570,10 @@ def test_a_warning_about_documents_is_logged_once_and_counted(task, caplog):
     repeated = [record.getMessage() for record in caplog.records if "cuts like recursive" in record.getMessage()]
     assert len(repeated) == 2
     assert re.match(r"\d+ more like this: document '0.md'", repeated[1])
+
+
+def test_a_warning_that_candidates_repeat_is_logged_once(caplog):
+    with _each_warning_once():
+        for name in ("a", "a", "b", "a"):
+            logging.getLogger("advchunk").warning("document %r is odd", name)
+    assert caplog.messages == ["document 'a' is odd", "1 more like this: document 'a' is odd"]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import advchunk
 from advchunk import ConfigurationError, Document, Span
-from advchunk.evaluation import Question, Reference, recommend, synthetic
+from advchunk.evaluation import Question, Reference, Result, recommend, synthetic
 from advchunk.evaluation.comparison.recommend import Option, Recommendation, _choose, _options
 from advchunk.evaluation.metrics.metering import RunCost
 from advchunk.retrieval.search import SEARCHES, Search
@@ -77,9 +76,27 @@ def test_equal_scores_are_a_tie_and_few_questions_settle_nothing(number, settled
     assert made.settled == settled
     assert made.option == Option("recursive", 64, "none", Search("lexical"))
     cells = {line.split(" | ")[3] for line in str(made).splitlines() if "max_tokens=64" in line and "|" in line}
-    assert cells == ({"highest", "tie"} if settled else {"highest", "not settled"})
-    assert f"{made.ties + 1} options tie" in made.verdict or not settled
-    assert made.verdict.startswith("Use" if settled else f"This settles nothing: {2 * number} questions are too few")
+    assert cells == {"highest"}  # all of them, since all are equal
+    same = "All options have the same score: the questions do not tell them apart. recursive, max_tokens=64, lexical is"
+    assert same in made.verdict
+    assert made.verdict.startswith("All" if settled else f"This settles nothing: {2 * number} questions are too few")
+
+
+def test_the_verdict_says_no_more_than_the_comparison():
+    def verdict(scores, asked=120):
+        results = [scored(option, values) for option, values in scores.items()]
+        option, rows = _choose({option.label: option for option in scores}, results, "recall")
+        return Recommendation(option, tuple(rows), (), asked, questions_built=False).verdict
+
+    assert verdict({LEXICAL: LOW, BOTH: WILD}).startswith(f"Use {BOTH.label}: its score is significantly higher")
+    assert "it also has the highest score" in verdict({LEXICAL: HIGH, DENSE: HIGH, SEMANTIC: LOW})
+    assert f"that of {BOTH.label}." in verdict({LEXICAL: EVEN, BOTH: WILD})
+    slightly = [score + 0.4 * (i < 5) for i, score in enumerate(EVEN)]  # an interval above 0, and noise among four
+    text = verdict({LEXICAL: EVEN, DENSE: EVEN, UNITS: EVEN, SEMANTIC: EVEN, BOTH: slightly})
+    assert (
+        text
+        == f"Use {BOTH.label}: its score is higher than every other, though 4 of the differences may be noise among so many."
+    )
 
 
 def test_words_are_recommended_where_vectors_know_nothing(corpus):
@@ -94,7 +111,9 @@ def test_words_are_recommended_where_vectors_know_nothing(corpus):
 
 
 def scored(option, scores, chunks=3):
-    return SimpleNamespace(label=option.label, recall=np.array(scores), tokens=np.ones(chunks), cost=RunCost())
+    costs = RunCost(), RunCost()
+    fields = {"recall": np.array(scores)}, np.ones(chunks), {}, 1.0, 1.0, None, None, None, None, None
+    return Result(option.label, "stable", {}, *fields, *costs)
 
 
 LOW, EVEN, HIGH = [0.4, 0.5, 0.6] * 40, [0.5, 0.6, 0.7] * 40, [0.9, 0.8, 0.9] * 40
@@ -129,9 +148,8 @@ def test_of_equal_effort_the_fewest_chunks_are_named():
     assert option == large
     made = Recommendation(option, tuple(rows), (), 120, questions_built=False)
     assert made.verdict == (
-        "Use recursive, max_tokens=256: 2 options tie, and of these it is the simplest; the highest score is that of "
-        "recursive, "
-        "max_tokens=64."
+        "All options have the same score: the questions do not tell them apart. recursive, max_tokens=256 is the "
+        "simplest."
     )
 
 

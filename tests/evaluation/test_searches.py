@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,7 +22,7 @@ from advchunk.evaluation import (
 )
 from advchunk.evaluation.comparison import harness
 from advchunk.evaluation.comparison.comparisons import leaders
-from advchunk.evaluation.comparison.harness import run
+from advchunk.evaluation.comparison.harness import Result, run
 from advchunk.evaluation.comparison.index import ChunkIndex
 from advchunk.evaluation.metrics.metering import RunCost
 from advchunk.models.static import default_embedder
@@ -160,8 +159,8 @@ def test_what_cannot_be_chunked_fails_in_all_searches(task):
 
 
 def scored(label, values):
-    cost = RunCost(calls=0, tokens=0)
-    return SimpleNamespace(label=label, recall=np.array(values), cost=cost, off_target=False)
+    fields = {"recall": np.array(values)}, np.ones(3), {}, 1.0, 1.0, None, None, None, None, None
+    return Result(label, "stable", {}, *fields, RunCost(), RunCost())
 
 
 def test_no_winner_is_named_among_ties():

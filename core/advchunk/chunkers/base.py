@@ -43,7 +43,15 @@ from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
 from advchunk.chunkers.vectors import KINDS, ChunkVectors, Vectors
 from advchunk.engine import Job, Plan, completed, drive, run_job
 from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner, raise_failure
-from advchunk.errors import ConfigurationError, InvalidSegmentation, Unreadable, first_line, is_integer, require
+from advchunk.errors import (
+    ConfigurationError,
+    InvalidSegmentation,
+    Unreadable,
+    checked,
+    first_line,
+    is_integer,
+    require,
+)
 from advchunk.models.cache import CacheLike, with_cache
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.embedders import EmbedderLike, as_embedder
@@ -428,6 +436,7 @@ class Chunker(Params, ABC):
         options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "content": content, "hidden": hidden}
         return files.only(self.read_documents(path, by_name=by_name, **options))
 
+    @checked
     def read_documents(
         self,
         path: str | Path,

@@ -14,7 +14,7 @@ from advchunk.chunkers.base import Chunker, VectorsChunker
 from advchunk.chunkers.docstrings import EXPERIMENTAL
 from advchunk.chunkers.other_names import check_names, method_hint
 from advchunk.chunkers.params import ChunkerGroup, Params, resources
-from advchunk.errors import ConfigurationError
+from advchunk.errors import ConfigurationError, checked
 from advchunk.registry import Registration
 
 _WARNINGS = (
@@ -26,6 +26,7 @@ _DEFAULTS = ("optimal-semantic", "recursive")  # by benchmarks/defaults.py; the 
 _DEFAULT_MINIMUM = 64
 
 
+@checked
 def names(group: ChunkerGroup | None = None) -> list[str]:
     """Return the names of the chunkers, of one group or all: stable ones first, and those of other packages last."""
     groups = {row.name: group_of(row) for row in registry.rows_of("chunker")}
@@ -116,6 +117,7 @@ def is_general_purpose(name: str) -> bool:
     return required_model(name) is None and chunker.reads_all_formats() and chunker.is_flat
 
 
+@checked
 def create(name: str, *, experimental: bool | None = None, **params: Any) -> Chunker:
     """Build the chunker ``name`` from its parameters and resources.
 
@@ -139,6 +141,7 @@ def create(name: str, *, experimental: bool | None = None, **params: Any) -> Chu
     return created
 
 
+@checked
 def describe(name: str) -> dict[str, Any]:
     """Return the parameters, documentation and other facts of a chunker; JSON-able.
 

@@ -21,7 +21,7 @@ from advchunk.chunkers.parallel import share_models
 from advchunk.engine import drive
 from advchunk.engine.runner import Failure, OnErrors, Progress, ProgressReporter, error_handler
 from advchunk.engine.workers import portable, run_in_processes
-from advchunk.errors import ConfigurationError, Unreadable, WorkerDied, first_line, is_integer, require
+from advchunk.errors import ConfigurationError, Unreadable, WorkerDied, checked, first_line, is_integer, require
 from advchunk.readers.files import read_record
 from advchunk.readers.sources import FileSource, Inventory, find_files, read_sources
 from advchunk.readers.writing import Content, check_content
@@ -335,6 +335,7 @@ class ChunkedFiles:
             _log.warning(reason, len(self.failures), self.failures[0].source, first_line(self.failures[0].error))
 
 
+@checked
 def chunk_files(
     paths: Paths,
     chunker: Chunker | None = None,

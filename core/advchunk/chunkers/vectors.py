@@ -14,7 +14,7 @@ from advchunk.building.long_texts import embed_long_texts
 from advchunk.building.positions import count_tokens
 from advchunk.building.sizes import WITHIN_SENTENCE, Limits
 from advchunk.engine import EmbedTokens, Job, Plan, adrive, drive
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.models import context_vectors
 from advchunk.models.cache import CacheLike, with_cache
 from advchunk.models.counters import as_counter
@@ -116,6 +116,7 @@ class ChunkVectors:
         return rows
 
 
+@checked
 def add_vectors(
     chunks_by_document: Sequence[Sequence[Chunk]],
     kind: Vectors = "units",
@@ -154,6 +155,7 @@ def add_vectors(
     return list(drive(_jobs(chunks_by_document, vectors, documents, as_tiler(sentence_splitter, language))))
 
 
+@checked
 async def aadd_vectors(
     chunks_by_document: Sequence[Sequence[Chunk]],
     kind: Vectors = "units",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from advchunk import registry
-from advchunk.errors import ConfigurationError, require
+from advchunk.errors import ConfigurationError, checked, require
 from advchunk.readers import formats
 from advchunk.readers.encodings import decode
 from advchunk.readers.noise import without_controls
@@ -15,6 +15,7 @@ from advchunk.readers.writing import Content, check_content
 from advchunk.records import Document
 
 
+@checked
 def read_file(
     path: str | Path,
     *,

@@ -15,7 +15,7 @@ import numpy as np
 from advchunk.building.long_texts import embed_long_texts
 from advchunk.building.positions import count_tokens
 from advchunk.engine import Job, Plan, adrive, run_job
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.embedders import CheckedEmbedder, EmbedderLike, as_embedder
 from advchunk.models.identity import model_name, own_identity
@@ -83,6 +83,7 @@ class BaseRetriever(ABC):
         """The way of search."""
         return self._search
 
+    @checked
     def add(self, document: str, chunks: Sequence[Chunk], *, text: str | None = None) -> None:
         """Add the chunks of a document, in place of those that it has; ``text`` is as in ``texts``.
 
@@ -90,6 +91,7 @@ class BaseRetriever(ABC):
         """
         self.add_many({document: chunks}, None if text is None else {document: text})
 
+    @checked
     def add_many(self, chunks: Mapping[str, Sequence[Chunk]], texts: Mapping[str, str] | None = None) -> None:
         """Add the chunks of documents, in place of those that they have, with full batches for the embedder.
 
@@ -98,10 +100,12 @@ class BaseRetriever(ABC):
         """
         run_job(Job(self._adding(chunks, texts)))
 
+    @checked
     async def aadd_many(self, chunks: Mapping[str, Sequence[Chunk]], texts: Mapping[str, str] | None = None) -> None:
         """Await `add_many`, with the async method of the embedder."""
         await anext(adrive([Job(self._adding(chunks, texts))]))
 
+    @checked
     def remove(self, *documents: str) -> None:
         """Remove documents, those that are there."""
         self._change({}, _names_of(documents), {})
@@ -142,6 +146,7 @@ class BaseRetriever(ABC):
         counted = iter(count_tokens([chunk for group in groups.values() for chunk in group], self._counter))
         return {name: list(islice(counted, len(group))) for name, group in groups.items()}
 
+    @checked
     def search(
         self, query: str, k: int = 10, *, answer: AnswerLength | None = None, highlights: bool = False
     ) -> list[Hit]:
@@ -154,6 +159,7 @@ class BaseRetriever(ABC):
         """
         return run_job(self._finding(query, k, answer, highlights))
 
+    @checked
     async def asearch(
         self, query: str, k: int = 10, *, answer: AnswerLength | None = None, highlights: bool = False
     ) -> list[Hit]:
@@ -169,6 +175,7 @@ class BaseRetriever(ABC):
 
         return Job(self._asking(query, answer, max(self._depth, k), use))
 
+    @checked
     def passages(
         self,
         query: str,
@@ -191,6 +198,7 @@ class BaseRetriever(ABC):
         """
         return run_job(self._cutting(query, budget, order, answer, whole_chunks))
 
+    @checked
     async def apassages(
         self,
         query: str,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from advchunk.errors import is_integer, is_number, require
+from advchunk.errors import check_fields, checked, is_integer, is_number, require
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.records import Floats, Span, with_context, written_metadata
 from advchunk.retrieval.evidence import WindowScoring, soften
@@ -116,6 +116,7 @@ class PassageCutter:
     scoring: WindowScoring = field(default_factory=WindowScoring)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _ = self.language is None or check_language(self.language)
         require(isinstance(self.scoring, WindowScoring), "scoring must be a WindowScoring", self.scoring)
         for name, value in {"around": self.around, "hit_weight": self.hit_weight}.items():
@@ -124,6 +125,7 @@ class PassageCutter:
         valid = self.max_passages is None or is_integer(self.max_passages, 1)
         require(valid, "max_passages must be a whole number >= 1 or None", self.max_passages)
 
+    @checked
     def cut(
         self,
         question: str,

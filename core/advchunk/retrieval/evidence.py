@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from advchunk.errors import is_integer, require
+from advchunk.errors import check_fields, is_integer, require
 from advchunk.records import Floats, Ints
 
 _REACHES = 3  # a sentence farther away gets less than a twentieth of the support
@@ -86,6 +86,7 @@ class WindowScoring:
     reach: float = 200.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         require(len(self.lengths) > 0 and min(self.lengths) > 0, "lengths must be > 0, at least one", self.lengths)
         require(self.k1 >= 0 and 0 <= self.b <= 1, "k1 must be >= 0, and b between 0 and 1", (self.k1, self.b))
         require(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.records import Floats, Ints
 from advchunk.retrieval.rankings import DEPTH, Ranking
 from advchunk.text.search_terms import SearchVocabulary, query_terms
@@ -65,6 +65,7 @@ class LexicalIndex:
         index._words = [*words]
         return index
 
+    @checked
     def search(self, query: str, depth: int | None = DEPTH) -> Ranking:
         """Return the best texts for a query, at most ``depth`` >= 1; texts without a term of the query are not
         returned.

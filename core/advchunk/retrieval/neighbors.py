@@ -3,7 +3,7 @@
 import numpy as np
 
 from advchunk.building.positions import ChunkPositions
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.retrieval.evidence import soften
 from advchunk.retrieval.rankings import DEPTH, Ranking
 
@@ -15,6 +15,7 @@ FARTHEST = _REACHES * REACH
 """Tokens between a hit and the farthest chunk that it supports."""
 
 
+@checked
 def rerank_by_neighbors(
     ranking: Ranking,
     positions: ChunkPositions,

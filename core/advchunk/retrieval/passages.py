@@ -5,12 +5,13 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from math import inf
 from typing import Any, Literal, Self, TypeAlias, get_args
 from uuid import NAMESPACE_OID, uuid5
 
 from advchunk.chunkers.frameworks import flatten_spans
-from advchunk.errors import is_integer, require
+from advchunk.errors import checked, is_integer, require
 from advchunk.records import Chunk, Span, with_context, written_metadata
 from advchunk.retrieval.line_numbers import LineRanges, line_ranges
 from advchunk.text.counters import Counter
@@ -105,7 +106,7 @@ class Passage:
 
     @property
     def citation(self) -> str:
-        """The place in one line: document, headings, clause, speakers, sheet, lines, pages, and offsets.
+        """The place in one line: document, headings, clause, speakers, times, sheet, lines, pages, and offsets.
 
         An example is "terms.md, Article 5, clause 5(1), lines 40-52, page 3, characters 1200-1480". What
         chunks state of themselves is left out if it is not certain for this part of them.
@@ -122,6 +123,7 @@ class Passage:
             self.heading,
             f"clause {own[0]['clause']}" if starts_hit and own[0].get("clause") else "",
             ", ".join(speakers) if is_whole or (covered and len(speakers) == 1) else "",
+            _times(own) if covered else "",
             f"sheet {sheets[0]}" if len(sheets) == 1 and sheets[0] else "",
             _numbered("line", self.lines) if self.page is None or "page" in own[0] else "",  # else of a text of a page
             "" if self.page is None else _numbered("page", [(pages[0], pages[-1])]) if pages else f"page {self.page}",
@@ -161,6 +163,19 @@ def _items(values: Any, kind: type[Any] = str) -> list[Any]:
     return list(map(kind, values or ()))
 
 
+def _times(own: Sequence[Mapping[str, Any]]) -> str:
+    """Return the time from the start of hits to their end, in which a passage is: "0:00:05-0:01:09", or dates."""
+    spans = [
+        (written["start_time"], written["end_time"]) for written in own if {"start_time", "end_time"} <= {*written}
+    ]
+    kinds = {type(time) for span in spans for time in span}
+    if len(spans) < len(own) or len(kinds) != 1 or not kinds <= {int, float, str}:
+        return ""
+    ends = min(start for start, _ in spans), max(end for _, end in spans)
+    first, last = (end if isinstance(end, str) else str(timedelta(seconds=int(end))) for end in ends)
+    return first if first == last else f"{first}-{last}"
+
+
 def _numbered(name: str, ranges: Sequence[tuple[int, int]]) -> str:
     """Return ranges as text, such as "lines 3, 7-9"; "" for none."""
     plural = "s" if len(ranges) > 1 or any(first < last for first, last in ranges) else ""
@@ -185,6 +200,7 @@ def with_lines(passages: Iterable[Passage], find: Callable[[str], str | None]) -
     return passages
 
 
+@checked
 def assemble_passages(
     hits: Iterable[Hit],
     budget: int,

@@ -7,7 +7,7 @@ from typing import Literal, Self, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.records import Floats, Ints
 from advchunk.text.search_terms import split_words
 
@@ -117,6 +117,7 @@ class Ranking:
         return np.concatenate([self.scores[:depth], np.full(missing, self.floor or 0.0)])
 
 
+@checked
 def fuse(
     rankings: Sequence[Ranking],
     weights: Sequence[float] | None = None,

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advchunk.building.positions import ChunkPositions
+from advchunk.errors import checked
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.records import Chunk
@@ -66,6 +67,7 @@ class Retriever(BaseRetriever):
     guide.txt, line 1, characters 31-48
     """  # noqa: E501
 
+    @checked
     def __init__(
         self,
         chunks: Mapping[str, Sequence[Chunk]] | None = None,
@@ -147,6 +149,7 @@ class Retriever(BaseRetriever):
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=Lock())
 
+    @checked
     def save(self, path: str | Path) -> None:
         """Save all to a file, which replaces one that is there when it is complete.
 
@@ -166,6 +169,7 @@ class Retriever(BaseRetriever):
         IndexFile(Path(path)).replace(settings, documents)
 
     @classmethod
+    @checked
     def load(
         cls,
         path: str | Path,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advchunk.building.positions import ChunkPositions
-from advchunk.errors import is_number, require
+from advchunk.errors import check_fields, is_number, require
 from advchunk.retrieval.hierarchies import ChunkHierarchy, add_sections, expand_downward
 from advchunk.retrieval.neighbors import rerank_by_neighbors
 from advchunk.retrieval.rankings import DEPTH, FusionMethod, Ranking, fuse
@@ -59,6 +59,7 @@ class Search:
     merge: float | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         require(self.mode in get_args(SearchMode), f"mode must be one of {get_args(SearchMode)}", self.mode)
         methods = get_args(FusionMethod)
         require(self.fusion in methods, f"fusion must be one of {methods}", self.fusion)

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from advchunk.building.positions import ChunkPositions
 from advchunk.engine import Job, run_job
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.records import Chunk
@@ -47,6 +47,7 @@ class StoredRetriever(BaseRetriever):
     OSError : the file cannot be read or written now.
     """
 
+    @checked
     def __init__(
         self,
         path: str | Path,
@@ -116,6 +117,7 @@ class StoredRetriever(BaseRetriever):
         with self._file.reading() as index:
             return index.notes
 
+    @checked
     def change(
         self,
         chunks: Mapping[str, Sequence[Chunk]],

@@ -352,6 +352,7 @@ class TestInABrowser:
         )
         page = View(RecursiveChunker(max_tokens=12).explain(Document(text, "a.md"))).html
         script = """
+          for (const batch of document.querySelectorAll(".batch")) batch.style.contentVisibility = "visible";
           const shown = (name) => [...document.querySelectorAll(`.text ${name}`)].map((node) => node.innerText);
           const table = [...document.querySelectorAll(".text tr")].map((row) => [...row.cells].map((cell) => cell.innerText));
           const gaps = document.querySelector(".gap").getClientRects().length;

@@ -79,11 +79,11 @@ def view_command(
     for failure in failures:
         click.echo(f"advchunk: {failure}", err=True)
     report_inventory(inventory)
-    explanations = {name: [chunker.explain(document) for document in documents] for name, chunker in chunkers.items()}
     cutter = PassageCutter(language=options.get("language"), tokenizer=first.counter)
     titles = list(dict.fromkeys(Path(file).name for file in names))
     title = ", ".join(titles[:3] + [f"and {len(titles) - 3} more"] * (len(titles) > 3))
     with report_errors():
+        explanations = {name: list(map(chunker.explain, documents)) for name, chunker in chunkers.items()}
         page = View(explanations, title=title, question=question, budget=budget, cutter=cutter).html
     with open_output(out) as target:
         target.write(page)

@@ -101,8 +101,12 @@
       this.rank = (score) => (score === null || scores.length < 2 ? 0 : lowerBound(scores, score) / (scores.length - 1));
     }
 
+    placeAt(offset) {
+      return Math.max(lowerBound(this.pieces, offset + 1, (piece) => piece.start) - 1, 0);
+    }
+
     pieceAt(offset) {
-      return this.pieces[Math.max(lowerBound(this.pieces, offset + 1, (piece) => piece.start) - 1, 0)];
+      return this.pieces[this.placeAt(offset)];
     }
 
     /** Return the chunks that share more than white space with some spans. */
@@ -121,7 +125,7 @@
 
     /** Return how many pixels below the top of the column an offset is shown, or NaN if it is not. */
     heightOf(offset) {
-      let place = this.pieces.indexOf(this.pieceAt(offset));
+      let place = this.placeAt(offset);
       while (!pages && this.pieces[place].isGap && place + 1 < this.pieces.length) offset = this.pieces[++place].start;
       const { chunk, node } = this.pieces[place];
       if (!pages) node.closest(".batch").style.contentVisibility = "visible"; // otherwise its place is an estimate
@@ -144,6 +148,8 @@
       if (this.summary) node.querySelector(".facts").append(make("br"), this.summary);
       this.node = node;
       this.text = node.querySelector(".text");
+      this.text.setAttribute("role", "region");
+      this.text.setAttribute("aria-label", node.querySelector("h2").textContent || "text");
       this.canvas = node.querySelector("canvas");
       this.canvas.setAttribute("aria-label", `Sizes of the ${this.noun}s over the text` + (this.signal.length ? ", and the scores of the gaps" : ""));
       this.fill();

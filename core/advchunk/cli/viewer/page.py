@@ -17,7 +17,7 @@ import numpy as np
 
 from advchunk.chunkers.by_size import RecursiveChunker
 from advchunk.chunkers.explanations import Explanation
-from advchunk.errors import is_integer, require
+from advchunk.errors import check_fields, is_integer, require
 from advchunk.records import WRITTEN_KEYS, Block, Chunk, Document
 from advchunk.retrieval import Hit, Passage, PassageCutter, ScoredSentence
 from advchunk.text import tables
@@ -64,6 +64,7 @@ class View:
     cutter: PassageCutter | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         require(is_integer(self.budget, 1), "budget must be a whole number >= 1", self.budget)
         methods = self.methods
         texts = [[explanation.document.text for explanation in own] for own in methods.values()]
@@ -266,7 +267,7 @@ def _boxes(texts: Iterable[Chunk | Passage], scale: float) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of metadata as JSON, which has no NaN; what JSON cannot write is text."""
+    """Return a value of metadata as JSON, which has no NaN; a value of another type is text."""
     if isinstance(value, Mapping):
         return {str(key): _plain(own) for key, own in value.items()}
     if isinstance(value, (list, tuple)):

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from advchunk.chunkers.by_size import RecursiveChunker
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.evaluation.comparison.candidates import Candidate, Chunks, SizeMatched, chunks_at, size_matched
 from advchunk.evaluation.comparison.index import ChunkIndex
 from advchunk.evaluation.metrics.metering import RunCost
@@ -22,6 +22,7 @@ FACTOR, LEVELS = 4, 3
 SHARE = 0.5
 
 
+@checked
 def baselines(mean: float) -> list[Candidate | SizeMatched]:
     """Return the baselines with chunks of ``mean`` tokens, the simplest first.
 

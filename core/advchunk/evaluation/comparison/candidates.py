@@ -16,7 +16,7 @@ from advchunk.chunkers.params import parameters
 from advchunk.chunkers.vectors import Vectors, add_vectors
 from advchunk.engine import Watch, drive
 from advchunk.engine.runner import Failure
-from advchunk.errors import ConfigurationError, did_you_mean, require
+from advchunk.errors import ConfigurationError, checked, did_you_mean, require
 from advchunk.evaluation.comparison.index import ChunkIndex
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics.metering import RunCost
@@ -105,6 +105,7 @@ class SizeMatched:
         return replace(match_size(self.make, self.mean, task)[0], label=self.label, search=self.search)
 
 
+@checked
 def searches_of(candidate: Candidate | SizeMatched, searches: Iterable[Search]) -> list[Candidate | SizeMatched]:
     """Return a candidate with each way of search, named in its label unless it is "dense".
 
@@ -114,6 +115,7 @@ def searches_of(candidate: Candidate | SizeMatched, searches: Iterable[Search]) 
     return [replace(candidate, label=search_label(candidate.label, search), search=search) for search in searches]
 
 
+@checked
 def named_searches(names: str) -> list[Search]:
     """Return ways of search by name, each once: "all", or labels with "+", separated by commas.
 
@@ -132,6 +134,7 @@ def search_label(label: str, search: Search) -> str:
     return label if search == Search() else f"{label}, {search.label}"
 
 
+@checked
 def candidate(name: str, label: str = "", **params: Any) -> Candidate:
     """Return a registered chunker as a candidate without fallback; an experimental one if the settings allow it.
 
@@ -153,6 +156,7 @@ def candidate(name: str, label: str = "", **params: Any) -> Candidate:
     return Candidate(label, chunker.chunk_many, group, settings, chunker.fingerprint() if ours else "", chunker)
 
 
+@checked
 def size_matched(name: str, mean: float, label: str = "", **params: Any) -> SizeMatched:
     """Return a registered chunker whose ``max_tokens`` is chosen so that its mean chunk has ``mean`` tokens.
 
@@ -180,6 +184,7 @@ def brittleness_notes(labels: Iterable[str]) -> dict[str, str]:
     return warnings
 
 
+@checked
 def external(label: str, split: Callable[[str], Iterable[str]], *, fingerprint: str = "", **settings: Any) -> Candidate:
     """Return a splitter of another library as a candidate.
 
@@ -212,6 +217,7 @@ def chunks_at(text: str, spans: Iterable[Span]) -> list[Chunk]:
 _AnyCandidate = TypeVar("_AnyCandidate", Candidate, SizeMatched)
 
 
+@checked
 def with_vectors(
     candidate: _AnyCandidate, kind: Vectors = "units", embedder: EmbedderLike = None, label: str = ""
 ) -> _AnyCandidate:
@@ -237,6 +243,7 @@ def with_vectors(
     )
 
 
+@checked
 def even_split_candidate(size: int) -> Candidate:
     """Return the baseline that cuts texts into equal pieces of at most ``size`` >= 1 tokens, or a longer word.
 

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from advchunk.errors import did_you_mean, require
+from advchunk.errors import checked, did_you_mean, require
 from advchunk.evaluation.comparison.harness import Result
 from advchunk.evaluation.metrics.statistics import Difference, Interval, holm, mean_interval, paired_difference
 from advchunk.evaluation.metrics.table import check_metric
@@ -35,6 +35,7 @@ class Comparison:
     verdict: ComparisonVerdict
 
 
+@checked
 def compare(results: Sequence[Result], baseline: str, metric: str = "recall") -> list[Comparison]:
     """Compare all results with a baseline, best first; ties keep their order.
 

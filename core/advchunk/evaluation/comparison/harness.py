@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from advchunk.engine.threads import as_exception
-from advchunk.errors import first_line, require
+from advchunk.errors import checked, first_line, require
 from advchunk.evaluation.comparison.candidates import Candidate, CandidateGroup, SizeMatched
 from advchunk.evaluation.comparison.index import ChunkIndex
 from advchunk.evaluation.comparison.task import EvaluationTask
@@ -125,6 +125,7 @@ class EvaluationResults(list[Result]):
     failures: Sequence[FailedCandidate] = ()
 
 
+@checked
 def evaluate(
     candidates: Iterable[Candidate | SizeMatched],
     task: EvaluationTask,
@@ -207,21 +208,22 @@ def _attempt(work: Callable[..., _T], *args: Any) -> _T | str:
 
 @contextmanager
 def _each_warning_once() -> Iterator[None]:
-    """Log the first warning of a kind about documents, and in the end how many more candidates have repeated."""
-    seen = dict[str, list[logging.LogRecord]]()
+    """Log the first warning of a kind, which candidates repeat, and in the end how many more say something else."""
+    seen = dict[str, dict[str, int]]()
 
     def is_first(record: logging.LogRecord) -> bool:
-        seen.setdefault(record.msg, []).append(record)
-        return len(seen[record.msg]) == 1
+        is_new = record.msg not in seen
+        seen.setdefault(record.msg, {})[record.getMessage()] = record.levelno
+        return is_new
 
     _log.addFilter(is_first)
     try:
         yield
     finally:
         _log.removeFilter(is_first)
-        for first, *others in seen.values():
+        for (first, level), *others in (messages.items() for messages in seen.values()):
             if others:
-                _log.log(first.levelno, "%d more like this: %s", len(others), first.getMessage())
+                _log.log(level, "%d more like this: %s", len(others), first)
 
 
 def run(candidate: Candidate | SizeMatched, task: EvaluationTask) -> Result:

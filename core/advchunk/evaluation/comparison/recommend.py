@@ -9,7 +9,7 @@ import numpy as np
 
 from advchunk.chunkers import catalog
 from advchunk.chunkers.vectors import Vectors
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.evaluation.comparison.candidates import candidate, search_label
 from advchunk.evaluation.comparison.comparisons import Comparison, compare
 from advchunk.evaluation.comparison.harness import FailedCandidate, Result, evaluate
@@ -91,14 +91,29 @@ class Recommendation:
     @property
     def verdict(self) -> str:
         """The recommendation in one sentence."""
-        label, best = self.option.label, self.rows[0].result.label
-        if not self.settled:
-            asked = f"{self.questions} questions are too few, ask {_MIN_SETTLING} or more"
-            return f"This settles nothing: {asked}. {label} is the simplest that ties with the highest score."
+        label, (best, *others) = self.option.label, self.highest
+        few = f"This settles nothing: {self.questions} questions are too few, ask {_MIN_SETTLING} or more. "
+        few = "" if self.settled else few
+        if len(self.rows) == len(self.highest) > 1:
+            return (
+                f"{few}All options have the same score: the questions do not tell them apart. {label} is the simplest."
+            )
+        if few:
+            return f"{few}{label} is the simplest that ties with the highest score."
         if not self.ties:
-            return f"Use {label}: its score is significantly higher than every other."
-        highest = "it also has the highest score" if best == label else f"the highest score is that of {best}"
+            unsure = sum(row.verdict == "noise" for row in self.rows)
+            but = f", though {unsure} of the differences may be noise among so many" if unsure else ""
+            return f"Use {label}: its score is {'' if but else 'significantly '}higher than every other{but}."
+        others_too = f" and {len(others)} more" if others else ""
+        highest = f"the highest score is that of {best}{others_too}"
+        highest = "it also has the highest score" if label in self.highest else highest
         return f"Use {label}: {self.ties + 1} options tie, and of these it is the simplest; {highest}."
+
+    @property
+    def highest(self) -> list[str]:
+        """The labels of the options with the highest score."""
+        scores = {row.result.label: round(row.score.mean, 9) for row in self.rows}
+        return [label for label, score in scores.items() if score == max(scores.values())]
 
     @property
     def python(self) -> str:
@@ -137,6 +152,7 @@ class Recommendation:
         )
 
 
+@checked
 def recommend(
     documents: Sequence[Document],
     *,
@@ -176,6 +192,7 @@ def recommend(
     progress : see `evaluate`.
     """
     require(characters >= 1, "characters must be >= 1", characters)
+    require(seed >= 0, "seed must be >= 0", seed)
     check_metric(metric)
     options = _options(chunkers, sizes, vectors, searches)
     sample, is_built = tuple(_sample_documents(documents, questions or (), characters, seed)), questions is None

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.evaluation.comparison.comparisons import Comparison, leaders
 from advchunk.evaluation.comparison.harness import FailedCandidate, Result
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics.statistics import CONFIDENCE, RESAMPLES, SEED
-from advchunk.evaluation.metrics.table import RetrievalMetric, metrics
+from advchunk.evaluation.metrics.table import RetrievalMetric, check_metric, metrics
 from advchunk.models.identity import identity, model_name
 from advchunk.models.static import default_embedder
 from advchunk.text.templates import fill_text
@@ -102,6 +102,7 @@ def _round(value: float | None, digits: int = 3, unit: float = 1) -> float | Non
     return None if value is None else round(value / unit, digits)
 
 
+@checked
 def as_markdown(
     rows: Sequence[Comparison],
     *,
@@ -122,6 +123,8 @@ def as_markdown(
     run_info : further facts for the first line, by name, such as the source of the questions.
     failures : candidates without a result, listed with the reasons before the others.
     """
+    check_metric(metric)
+    require(len(rows) > 0, "rows must have a candidate", rows)
     labels = {row.result.label for row in rows}
     text = fill_text(
         read_template("comparison.md"),
@@ -182,6 +185,7 @@ def _describe_leaders(rows: Sequence[Comparison], metric: str) -> str:
     return f"No winner: the highest score, that of {best.result.label}, cannot be told apart from {others}; {score}."
 
 
+@checked
 def write_report(
     folder: str | Path,
     task: EvaluationTask,
@@ -200,7 +204,6 @@ def write_report(
     ----------
     rows, metric, notes, run_info, failures : as in `as_markdown`.
     """
-    require(len(rows) > 0, "rows must have a candidate", rows)
     facts = provenance(task, run_info)
     options: Any = {"metric": metric, "notes": notes, "run_info": run_info, "failures": failures}
     page = fill_text(

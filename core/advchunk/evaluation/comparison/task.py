@@ -12,7 +12,7 @@ from advchunk.building.layout import fit_to_blocks, tile_prose
 from advchunk.building.long_texts import embed_long_texts
 from advchunk.chunkers.by_size import RecursiveChunker
 from advchunk.engine import Job, Watch, drive
-from advchunk.errors import did_you_mean, require
+from advchunk.errors import check_fields, did_you_mean, require
 from advchunk.evaluation.data.dataset import document_blocks
 from advchunk.evaluation.data.questions import Question
 from advchunk.evaluation.metrics.table import metrics
@@ -53,6 +53,7 @@ class EvaluationTask:
     mean_sizes: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         names, lengths = [d.source for d in self.documents], {d.source: len(d.text) for d in self.documents}
         require(len(lengths) == len(names) > 0, "documents must have unique names", names)
         require(len(self.questions) >= 2, "questions must be two or more", len(self.questions))

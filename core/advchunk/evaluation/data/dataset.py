@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.evaluation.data.questions import Question, Reference
 from advchunk.readers import markdown
 from advchunk.records import Block, Document, Span
@@ -77,6 +77,7 @@ def check_sources(documents: Sequence[Document]) -> None:
     require(len(names) == len(set(names)) > 0 and all(names), "documents must have unique names", names)
 
 
+@checked
 def section_boundaries(documents: Sequence[Document], *, questions: Sequence[Question] = ()) -> Dataset:
     r"""Remove the headings of documents and return their positions as true boundaries.
 
@@ -135,6 +136,7 @@ def _heading_runs(text: str, blocks: Sequence[Block]) -> Iterator[Span]:
             yield Span(first if any(map(str.isalnum, above)) else end, last if any(map(str.isalnum, below)) else start)
 
 
+@checked
 def held_out_questions(
     documents: Sequence[Document],
     number: int = 500,
@@ -175,6 +177,7 @@ def held_out_questions(
     ['The cat sleep', 'The lion slee']
     """
     require(number >= 2, "number must be >= 2", number)
+    require(seed >= 0, "seed must be >= 0", seed)
     check_sources(documents)
     eligible = list(_candidate_sentences(documents, language))
     texts = [" ".join(documents[s.document].text[slice(*s.span)].casefold().split()) for s in eligible]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from advchunk.errors import ConfigurationError, did_you_mean, require
+from advchunk.errors import ConfigurationError, check_fields, checked, did_you_mean, require
 from advchunk.records import Document, Span
 
 _SUFFIXES = (".md", ".markdown", ".txt")
@@ -30,12 +30,14 @@ class Question:
     references: tuple[Reference, ...]
 
     def __post_init__(self) -> None:
+        check_fields(self)
         require(len(self.references) > 0, "a question must have a reference", self.text)
         for reference in self.references:
             start, end = reference.span
             require(0 <= start < end, "a reference must have 0 <= start < end", reference)
 
 
+@checked
 def read_corpus(folder: str | Path) -> list[Document]:
     """Read the Markdown and text files of a folder and its subfolders, each named by its path within the folder.
 
@@ -50,6 +52,7 @@ def read_corpus(folder: str | Path) -> list[Document]:
     return [Document(_read_text(path), name) for name, path in sorted(names.items())]
 
 
+@checked
 def read_questions(path: str | Path, documents: Sequence[Document]) -> list[Question]:
     """Read questions about ``documents``, one JSON object per line; blank lines are skipped.
 
@@ -87,6 +90,7 @@ def read_questions(path: str | Path, documents: Sequence[Document]) -> list[Ques
     return questions
 
 
+@checked
 def write_questions(path: str | Path, questions: Iterable[Question], documents: Sequence[Document]) -> None:
     """Write questions in the format of `read_questions`, one JSON object per line.
 
@@ -101,6 +105,7 @@ def write_questions(path: str | Path, questions: Iterable[Question], documents: 
     Path(path).write_bytes(content.encode("utf-8", "backslashreplace"))
 
 
+@checked
 def find_quote(quote: str, text: str) -> Span:
     r"""Return the span of a quote, matched exactly or, failing that, regardless of its white space; it must occur once.
 

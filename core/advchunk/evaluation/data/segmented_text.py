@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from advchunk.errors import ConfigurationError, require
+from advchunk.errors import ConfigurationError, check_fields, checked, require
 from advchunk.evaluation.metrics.boundaries import check_cuts
 from advchunk.records import Document, Ints, Units
 
+_MOST = 100_000  # segments, and sentences or words of one
 # A word is three of these; since none ends in "e" or "s", no stemmer changes them.
 _SYLLABLES = np.array([consonant + vowel for consonant in "bdfghklmnprstvz" for vowel in "aiou"])
 
@@ -24,6 +25,7 @@ class SegmentedText:
     name: str = ""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         last = int(check_cuts(self.cuts)[-1])
         require(last == len(self.units), f"cuts must end at {len(self.units)}, the number of units", last)
 
@@ -48,6 +50,7 @@ def join_sentences(sentences: list[str], cuts: list[int], name: str = "") -> Seg
     return SegmentedText(Units("".join(sentences), edges), np.array(cuts, dtype=np.int64), name)
 
 
+@checked
 def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText:
     r"""Read a file with one sentence per line and lines of ten or more "=" between segments.
 
@@ -61,6 +64,9 @@ def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText
     except UnicodeDecodeError as error:
         before = len(re.findall(rb"\r\n?|\n", raw[: error.start]))
         msg = f"{path}, line {before + 1}: not {encoding}, pass the right encoding ({error.reason})"
+        raise ConfigurationError(msg) from error
+    except (LookupError, UnicodeEncodeError) as error:
+        msg = f"encoding must be the name of a text encoding, such as 'cp1252', got {encoding!r}"
         raise ConfigurationError(msg) from error
     sentences, cuts = list[str](), [0]
     # Not splitlines, which also splits at characters that sentences contain, such as U+2028 and U+0085.
@@ -78,16 +84,18 @@ def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText
     return join_sentences(sentences, cuts, path.name)
 
 
+@checked
 def read_folder(folder: str | Path, pattern: str = "*.ref") -> list[SegmentedText]:
     """Read the files of a folder that match a pattern (`pathlib.Path.glob`), named by their paths, in natural order."""
     folder = Path(folder)
-    paths = {path.relative_to(folder).as_posix(): path for path in folder.glob(pattern) if path.is_file()}
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.glob(pattern or "-") if path.is_file()}
     require(bool(paths), f"{folder} must contain a file that matches", pattern)
     parts = {name: re.findall(r"([^0-9]*)([0-9]*)", name) for name in sorted(paths)}
     order = sorted(parts, key=lambda name: [(rest, int(digits or 0)) for rest, digits in parts[name]])
     return [replace(read_choi(paths[name]), name=name) for name in order]
 
 
+@checked
 def synthetic(
     seed: int,
     *,
@@ -118,10 +126,14 @@ def synthetic(
     >>> synthetic(3, sentences=(1, 3), words=(3, 5)).units.strings()[:2]
     ['Duminu fosodi fosodi pasika funuta. ', 'Huviso bakuma mafami vibosu. ']
     """
+    require(seed >= 0, "seed must be >= 0", seed)
+    require(1 <= segments <= _MOST, f"segments must be in 1..{_MOST}", segments)
+    require(topics is None or topics >= 2, "topics must be >= 2", topics)
     no_recurrence, topics = topics is None, segments if topics is None else topics
     largest = len(_SYLLABLES) ** 3 // (topics + 1)
     require(1 <= vocabulary <= largest, f"vocabulary must be in 1..{largest} for {topics} topics", vocabulary)
-    require(no_recurrence or topics >= 2, "topics must be >= 2", topics)
+    for (low, high), name in ((sentences, "sentences"), (words, "words")):
+        require(1 <= low <= high <= _MOST, f"{name} must be two numbers in 1..{_MOST} that rise", (low, high))
     rng = np.random.default_rng(seed)
     size = (topics + 1) * vocabulary
     syllables = np.unravel_index(rng.choice(len(_SYLLABLES) ** 3, size, replace=False), [len(_SYLLABLES)] * 3)

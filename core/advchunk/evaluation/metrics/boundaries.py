@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.records import Ints
 
 Convention: TypeAlias = Literal["nltk", "choi", "bayesseg"]
@@ -42,6 +42,7 @@ class BoundaryScores(NamedTuple):
     hypothesis_segments: int
 
 
+@checked
 def pk(
     reference: Cuts,
     hypothesis: Cuts,
@@ -69,6 +70,7 @@ def pk(
     return float(np.mean((true > 0) != (predicted > 0))) if len(true) else 0.0
 
 
+@checked
 def window_diff(
     reference: Cuts,
     hypothesis: Cuts,
@@ -89,6 +91,7 @@ def window_diff(
     return float(np.mean(true != predicted)) if len(true) else 0.0
 
 
+@checked
 def boundary_scores(reference: Cuts, hypothesis: Cuts, *, tolerance: int = 0) -> BoundaryScores:
     """Return the scores of boundaries, matched one to one with reference boundaries within ``tolerance`` units.
 
@@ -109,6 +112,7 @@ def boundary_scores(reference: Cuts, hypothesis: Cuts, *, tolerance: int = 0) ->
     return BoundaryScores(correct / max(retrieved, 1), correct / max(relevant, 1), f1, *segments)
 
 
+@checked
 def even_split(n: int, segments: int) -> Ints:
     """Return the cuts of ``n`` units into segments of equal length, to the nearest unit.
 

@@ -10,7 +10,7 @@ import numpy as np
 from advchunk.chunkers.base import Chunker, SegmentingChunker
 from advchunk.chunkers.boundaries import labels_of
 from advchunk.chunkers.numerics.runs import explained_scatter
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.records import Document, Ints, Segmentation, Strength, Units
 
 SHUFFLES: Final = 19
@@ -51,6 +51,7 @@ class Chance:
         return above > _TIE * abs(self.own) and self.distance >= _BEYOND_CHANCE
 
 
+@checked
 def measure_evidence(chunker: Chunker, units: Units) -> Chance | None:
     """Segment a text and 19 shuffles of it; return the evidence in each, or None if the algorithm has no figure for it.
 
