@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from advchunk import registry
 from advchunk.building.sizes import CODE, VERBATIM, WITHIN_SENTENCE, Levels, Limits, RunSizes
 from advchunk.records import (
     Block,
@@ -633,9 +634,8 @@ class Locator:
 
 def _plain_headings(document: Document) -> frozenset[int]:
     """Return the starts of the headings of which a part of the text does not show that they are headings."""
-    from advchunk.readers import formats  # which loads the readers
-
-    if document.markup == "code" or (document.markup and hasattr(formats.find_reader(document.markup), "blocks")):
+    row = registry.find("reader", document.markup) if document.markup else None
+    if document.markup == "code" or (row and hasattr(row.load(), "blocks")):
         return frozenset()
     kinds = ("heading", "paragraph") if not document.markup or document.outline else ("heading",)
     blocks = [block for block in document.blocks or () if block.kind in kinds]
