@@ -376,30 +376,3 @@ def test_no_passage_is_a_scrap_of_few_words(budget):
     assert min(passage.tokens for passage in passages) > 8
     (alone,) = PassageCutter().cut("Who is okay?", [Hit(Chunk("Okay.", (Span(0, 5),), 2), "a", 1.0)], budget)
     assert alone.text == "Okay."
-
-
-BREACH = """7. SECRETS
-
-7.1  Each party shall keep the other's secrets for seven (7) years after disclosure.
-
-7.2  The duty in clause 7.1 does not apply to information that:
-(a) is or becomes public other than by breach;
-(b) was known to the recipient before disclosure; or
-(c) must be disclosed by law or by order of a court.
-
-8. DATA PROTECTION
-
-8.1  The Supplier processes personal data only on the Customer's documented instructions.
-
-8.2  The Supplier shall notify the Customer of a personal data breach without undue delay, and no later than thirty-six (36) hours after becoming aware of it.
-"""
-
-
-@pytest.mark.parametrize(
-    "question", ["Within what time must a data breach be notified?", "Who is told of a data breach?"]
-)
-def test_a_larger_budget_has_the_answer_of_a_smaller_one(question):
-    retriever = Retriever({"terms": RecursiveChunker(max_tokens=100).chunk(BREACH)})
-    has = [any("36" in p.text for p in retriever.passages(question, budget)) for budget in range(20, 120, 5)]
-    assert has == sorted(has)
-    assert has[-1]
