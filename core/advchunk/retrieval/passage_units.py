@@ -58,6 +58,7 @@ _MAX_CONTEXT = 100  # tokens of headings and the head of a table
 _MAX_GAP = 2  # characters between chunks of one run, such as white space that splitters strip; no passage crosses it
 # A piece of a table ends with its tag or environment, else at a blank line. Its head is written as a Markdown table.
 _TABLE_END = re.compile(r"(?<=</table>)|(?<=</TABLE>)|(?<=\\end\{tabular\})|\n[ \t>]*\n|\Z")
+_PIPES = re.compile(r"(?:\|[^\n]*\|[ \t]*\n?)+")
 _HEAD_LINE = re.compile(r"(?:\A|\n)\| ")
 _PIECE = "piece"  # the title of a table whose head is in another chunk
 _REMEMBERED = 4096  # texts
@@ -247,7 +248,7 @@ class _Layout:
             headings = (leading_space(text), excerpt.path), *headings
         document = with_stated_headings(document, headings) if headings else document
         inside = _table_end(text, source) if excerpt.head else 0
-        blocks = document.blocks or ()
+        blocks = _with_upper_heads(text, document.blocks or ())
         if any(block.kind == "turn" for block in blocks):  # kept whole in chunks, but a passage may be a sentence of it
             blocks = tuple(replace(b, kind="paragraph", title=None) if b.kind == "turn" else b for b in blocks)
         if inside:
@@ -302,6 +303,18 @@ class _Layout:
     def _above(self) -> tuple[tuple[int, str], ...]:
         path, first = self.excerpt.path, Headings(self.document.text, self.document.blocks or ()).path(0)
         return tuple(enumerate(path[: len(path) - len(first)] if path[-len(first) :] == first else path, 1))
+
+
+def _with_upper_heads(text: str, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Return blocks in which a table has all rows of its head, where Markdown takes those above the last for prose."""
+    joined = list[Block]()
+    for block in blocks:
+        above = joined[-1].span if joined and block.kind == "table" and joined[-1].kind == "paragraph" else None
+        if above and text[above.end : block.span.start] in ("", "\n") and _PIPES.fullmatch(text, *above):
+            joined[-1] = replace(block, span=Span(above.start, block.span.end))
+        else:
+            joined.append(block)
+    return blocks if len(joined) == len(blocks) else tuple(joined)
 
 
 def _begins_with(text: str, title: str) -> bool:
