@@ -139,7 +139,7 @@ class PassageCutter:
         """Return passages for a question, of at most ``budget`` >= 1 tokens in all, from hits in any order.
 
         Sentences are taken in the order of their scores while they fit, until twenty in a row do not; one of up to 8
-        tokens comes with those beside it. Headings that alone do not fit are left out.
+        tokens, but no row, comes with those beside it. Headings that alone do not fit are left out.
 
         Hits may overlap, repeat each other, and be parts of each other. A hit that is not the text of its spans in
         ``texts`` is found again there by its text, or stands alone and is cited without offsets; a warning in the log
@@ -383,12 +383,13 @@ class _Filling:
         run, inside = self._fit(unit, unit + 1)
         if run is None or (not inside and max_runs is not None and len(self.runs) >= max_runs):
             return False
-        while (size := sum(self._tokens[run.start : run.end])) < max(min_tokens, _SCRAP + 1):
+        least = min_tokens if self._evidence.table.rows[unit] else max(min_tokens, _SCRAP + 1)
+        while (size := sum(self._tokens[run.start : run.end])) < least:
             if (beside := self._better_side(run)) is None:
                 break
             wider, within = self._fit(min(run.start, beside), max(run.end, beside + 1))
             if wider is None:
-                if size <= _SCRAP and self.runs:
+                if size <= _SCRAP < least and self.runs:
                     return False
                 break
             run, inside = wider, within

@@ -75,6 +75,7 @@ class Reading:
     tokens : (n,) of each unit.
     words : (n,) of each unit; a row of a table has those of its head, too.
     own_words : (n,) those that are its own, without stop words.
+    rows : (n,) True for a row of a table, or a record.
     numbers : of the words of all units, in reading order (`SearchVocabulary`).
     context : returns the headings above an offset, with the head of the table that it is in, and their tokens.
     path : returns the headings that an offset is under, outermost first.
@@ -85,6 +86,7 @@ class Reading:
     tokens: Ints
     words: Ints
     own_words: Ints
+    rows: NDArray[np.bool_]
     numbers: Ints
     context: Callable[[int], tuple[str, int]]
     path: Callable[[int], tuple[str, ...]]
@@ -103,6 +105,7 @@ class Reading:
             tokens=self.tokens[first:last],
             words=self.words[first:last],
             own_words=self.own_words[first:last],
+            rows=self.rows[first:last],
             numbers=self.numbers[start:end],
         )
 
@@ -204,6 +207,7 @@ class UnitReader:
             tokens,
             np.array([len(head) + len(text) for head, text in words], np.int64),
             np.array([np.count_nonzero(counted[text]) for _, text in words], np.int64),
+            _in_tables(layout.document, edges),
             _joined([part for pair in words for part in pair]),
             layout.context,
             layout.path,
@@ -375,14 +379,17 @@ def _divide_tables(units: Units, document: Document) -> Units:
 
 def _rows_and_records(units: Units, document: Document, budget: int) -> SpanSet:
     """Return the spans of the rows of tables, and of the records of data, that have at most ``budget`` tokens."""
+    starts, ends = units.edges[:-1], units.edges[1:]
+    fits = np.flatnonzero(_in_tables(document, units.edges) & (units.token_counts() <= budget))
+    return SpanSet(map(Span, starts[fits].tolist(), ends[fits].tolist()))
+
+
+def _in_tables(document: Document, edges: Ints) -> NDArray[np.bool_]:
+    """Return True for each unit that is in a table, or in the records of data: (n,)."""
     kinds = {"table", "code"} if document.markup == "json" else {"table"}
     blocks = np.array([block.span for block in document.blocks or () if block.kind in kinds]).reshape(-1, 2)
-    if not len(blocks):
-        return SpanSet()
-    starts, ends = units.edges[:-1], units.edges[1:]
-    is_inside = blocks[:, 0].searchsorted(ends) > blocks[:, 1].searchsorted(starts, "right")
-    fits = np.flatnonzero(is_inside & (units.token_counts() <= budget))
-    return SpanSet(map(Span, starts[fits].tolist(), ends[fits].tolist()))
+    inside: NDArray[np.bool_] = blocks[:, 0].searchsorted(edges[1:]) > blocks[:, 1].searchsorted(edges[:-1], "right")
+    return inside
 
 
 def _row_edges(table: str, headed: bool) -> Ints:
@@ -460,7 +467,7 @@ class UnitTable:
     ----------
     starts, ends : (n,) of the units, in their document.
     documents, regions : (n,) ascending numbers of the document and of the run of each unit.
-    tokens, own_words : (n,) of each unit.
+    tokens, own_words, rows : (n,) of each unit, as of a `Reading`.
     """
 
     def __init__(self, runs: Sequence[tuple[int, Run]]) -> None:
@@ -475,6 +482,7 @@ class UnitTable:
         self.ends = _joined([read.edges[1:] for read in reads]) + np.repeat(offsets, counts)
         self.tokens = _joined([read.tokens for read in reads])
         self.own_words = _joined([read.own_words for read in reads])
+        self.rows = _joined([read.rows.astype(np.int64) for read in reads]) > 0
         self._words = _joined([read.words for read in reads])
         self._numbers = _joined([read.numbers for read in reads])
 
