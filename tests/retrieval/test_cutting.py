@@ -364,3 +364,15 @@ def test_any_text_cut_anyhow(data):
     budget = data.draw(st.integers(1, 60))
     texts = data.draw(st.sampled_from([None, {"a": text}]))
     check(CUTTER.cut("tea key 東京", hits, budget, texts=texts), budget, WORDS, {"a": text})
+
+
+TALK = "\n\n".join(f"Yeah.\n\nWe met group {i} about the remote control of the new kind.\n\nOkay." for i in range(40))
+
+
+@pytest.mark.parametrize("budget", [20, 60, 200])
+def test_no_passage_is_a_scrap_of_few_words(budget):
+    hits = hits_of(TALK, 40)
+    passages = PassageCutter(context=False).cut("Yeah, okay, what about group 7?", hits, budget)
+    assert min(passage.tokens for passage in passages) > 8
+    (alone,) = PassageCutter().cut("Who is okay?", [Hit(Chunk("Okay.", (Span(0, 5),), 2), "a", 1.0)], budget)
+    assert alone.text == "Okay."

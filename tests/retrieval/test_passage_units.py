@@ -178,3 +178,10 @@ def test_the_heading_of_a_passage_is_that_of_its_place_and_is_there_once(text, m
     assert "Each party" not in own.prompt_text
     assert first.heading.casefold().endswith("secrets")
     assert first.prompt_text.casefold().count("secrets") == 2  # of the heading, and of the sentence below it
+
+
+def test_a_row_has_both_rows_of_the_head_of_its_table():
+    head = "| Drink | Volume | Volume |\n| Drink | usual | range |\n| --- | --- | --- |\n"
+    text = "Drinks\n\n" + head + "".join(f"| Tea {i} | {i} | 0-{i} |\n" for i in range(20))
+    read = UnitReader(WORDS).read(Excerpt(text), 1000)
+    assert read.context(text.index("| Tea 7"))[0] == head.rstrip()

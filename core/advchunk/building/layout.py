@@ -593,7 +593,7 @@ class Locator:
 
 def _plain_headings(document: Document) -> frozenset[int]:
     """Return the starts of the headings of which a part of the text does not show that they are headings."""
-    row = registry.find("reader", document.markup)
+    row = registry.find("reader", document.markup) if document.markup else None
     if document.markup == "code" or (row and hasattr(row.load(), "blocks")):
         return frozenset()
     kinds = ("heading", "paragraph") if not document.markup or document.outline else ("heading",)

@@ -43,6 +43,7 @@ DEPTH_TO_CUT = 200
 _AROUND = 350.0
 _HIT_WEIGHT = 0.1  # of the scores of the hits, where the words of the question have 1
 _MAX_REFUSED = 20  # sentences in a row that do not fit
+_SCRAP = 8  # tokens of a passage that says nothing alone
 _Kind = TypeVar("_Kind")
 _log = logging.getLogger("advchunk")
 
@@ -139,8 +140,8 @@ class PassageCutter:
     ) -> list[Passage]:
         """Return passages for a question, of at most ``budget`` >= 1 tokens in all, from hits in any order.
 
-        Sentences are taken in the order of their scores while they fit, until twenty in a row do not. Headings that
-        alone do not fit are left out.
+        Sentences are taken in the order of their scores while they fit, until twenty in a row do not; one of up to 8
+        tokens, but no row, comes with those beside it. Headings that alone do not fit are left out.
 
         Hits may overlap, repeat each other, and be parts of each other. A hit that is not the text of its spans in
         ``texts`` is found again there by its text, or stands alone and is cited without offsets; a warning in the log
@@ -379,14 +380,19 @@ class _Filling:
         """Add a unit, with as many beside it as make a run of ``min_tokens``, and fit; return False if the unit does
         not fit.
 
-        A run whose context alone does not fit goes without it.
+        A run whose context alone does not fit goes without it. One of few words takes those beside it, or no room.
         """
         run, inside = self._fit(unit, unit + 1)
         if run is None or (not inside and max_runs is not None and len(self.runs) >= max_runs):
             return False
-        while sum(self._tokens[run.start : run.end]) < min_tokens and (beside := self._better_side(run)) is not None:
+        least = min_tokens if self._evidence.table.rows[unit] else max(min_tokens, _SCRAP + 1)
+        while (size := sum(self._tokens[run.start : run.end])) < least:
+            if (beside := self._better_side(run)) is None:
+                break
             wider, within = self._fit(min(run.start, beside), max(run.end, beside + 1))
             if wider is None:
+                if size <= _SCRAP < least and self.runs:
+                    return False
                 break
             run, inside = wider, within
         self.runs = [*(own for own in self.runs if own not in inside), run]

@@ -58,6 +58,7 @@ _MAX_CONTEXT = 100  # tokens of headings and the head of a table
 _MAX_GAP = 2  # characters between chunks of one run, such as white space that splitters strip; no passage crosses it
 # A piece of a table ends with its tag or environment, else at a blank line. Its head is written as a Markdown table.
 _TABLE_END = re.compile(r"(?<=</table>)|(?<=</TABLE>)|(?<=\\end\{tabular\})|\n[ \t>]*\n|\Z")
+_PIPES = re.compile(r"(?:\|[^\n]*\|[ \t]*\n?)+")
 _HEAD_LINE = re.compile(r"(?:\A|\n)\| ")
 _PIECE = "piece"  # the title of a table whose head is in another chunk
 _REMEMBERED = 4096  # texts
@@ -74,6 +75,7 @@ class Reading:
     tokens : (n,) of each unit.
     words : (n,) of each unit; a row of a table has those of its head, too.
     own_words : (n,) those that are its own, without stop words.
+    rows : (n,) True for a row of a table, or a record.
     numbers : of the words of all units, in reading order (`SearchVocabulary`).
     context : returns the headings above an offset, with the head of the table that it is in, and their tokens.
     path : returns the headings that an offset is under, outermost first.
@@ -84,6 +86,7 @@ class Reading:
     tokens: Ints
     words: Ints
     own_words: Ints
+    rows: NDArray[np.bool_]
     numbers: Ints
     context: Callable[[int], tuple[str, int]]
     path: Callable[[int], tuple[str, ...]]
@@ -102,6 +105,7 @@ class Reading:
             tokens=self.tokens[first:last],
             words=self.words[first:last],
             own_words=self.own_words[first:last],
+            rows=self.rows[first:last],
             numbers=self.numbers[start:end],
         )
 
@@ -203,6 +207,7 @@ class UnitReader:
             tokens,
             np.array([len(head) + len(text) for head, text in words], np.int64),
             np.array([np.count_nonzero(counted[text]) for _, text in words], np.int64),
+            _in_tables(layout.document, edges),
             _joined([part for pair in words for part in pair]),
             layout.context,
             layout.path,
@@ -247,7 +252,7 @@ class _Layout:
             headings = (leading_space(text), excerpt.path), *headings
         document = with_stated_headings(document, headings) if headings else document
         inside = _table_end(text, source) if excerpt.head else 0
-        blocks = document.blocks or ()
+        blocks = _with_upper_heads(text, document.blocks or ())
         if any(block.kind == "turn" for block in blocks):  # kept whole in chunks, but a passage may be a sentence of it
             blocks = tuple(replace(b, kind="paragraph", title=None) if b.kind == "turn" else b for b in blocks)
         if inside:
@@ -302,6 +307,18 @@ class _Layout:
     def _above(self) -> tuple[tuple[int, str], ...]:
         path, first = self.excerpt.path, Headings(self.document.text, self.document.blocks or ()).path(0)
         return tuple(enumerate(path[: len(path) - len(first)] if path[-len(first) :] == first else path, 1))
+
+
+def _with_upper_heads(text: str, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Return blocks in which a table has all rows of its head, where Markdown takes those above the last for prose."""
+    joined = list[Block]()
+    for block in blocks:
+        above = joined[-1].span if joined and block.kind == "table" and joined[-1].kind == "paragraph" else None
+        if above and text[above.end : block.span.start] in ("", "\n") and _PIPES.fullmatch(text, *above):
+            joined[-1] = replace(block, span=Span(above.start, block.span.end))
+        else:
+            joined.append(block)
+    return blocks if len(joined) == len(blocks) else tuple(joined)
 
 
 def _begins_with(text: str, title: str) -> bool:
@@ -362,14 +379,17 @@ def _divide_tables(units: Units, document: Document) -> Units:
 
 def _rows_and_records(units: Units, document: Document, budget: int) -> SpanSet:
     """Return the spans of the rows of tables, and of the records of data, that have at most ``budget`` tokens."""
+    starts, ends = units.edges[:-1], units.edges[1:]
+    fits = np.flatnonzero(_in_tables(document, units.edges) & (units.token_counts() <= budget))
+    return SpanSet(map(Span, starts[fits].tolist(), ends[fits].tolist()))
+
+
+def _in_tables(document: Document, edges: Ints) -> NDArray[np.bool_]:
+    """Return True for each unit that is in a table, or in the records of data: (n,)."""
     kinds = {"table", "code"} if document.markup == "json" else {"table"}
     blocks = np.array([block.span for block in document.blocks or () if block.kind in kinds]).reshape(-1, 2)
-    if not len(blocks):
-        return SpanSet()
-    starts, ends = units.edges[:-1], units.edges[1:]
-    is_inside = blocks[:, 0].searchsorted(ends) > blocks[:, 1].searchsorted(starts, "right")
-    fits = np.flatnonzero(is_inside & (units.token_counts() <= budget))
-    return SpanSet(map(Span, starts[fits].tolist(), ends[fits].tolist()))
+    inside: NDArray[np.bool_] = blocks[:, 0].searchsorted(edges[1:]) > blocks[:, 1].searchsorted(edges[:-1], "right")
+    return inside
 
 
 def _row_edges(table: str, headed: bool) -> Ints:
@@ -447,7 +467,7 @@ class UnitTable:
     ----------
     starts, ends : (n,) of the units, in their document.
     documents, regions : (n,) ascending numbers of the document and of the run of each unit.
-    tokens, own_words : (n,) of each unit.
+    tokens, own_words, rows : (n,) of each unit, as of a `Reading`.
     """
 
     def __init__(self, runs: Sequence[tuple[int, Run]]) -> None:
@@ -462,6 +482,7 @@ class UnitTable:
         self.ends = _joined([read.edges[1:] for read in reads]) + np.repeat(offsets, counts)
         self.tokens = _joined([read.tokens for read in reads])
         self.own_words = _joined([read.own_words for read in reads])
+        self.rows = _joined([read.rows.astype(np.int64) for read in reads]) > 0
         self._words = _joined([read.words for read in reads])
         self._numbers = _joined([read.numbers for read in reads])
 
