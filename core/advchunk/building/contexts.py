@@ -19,11 +19,8 @@ _BEFORE_NAME = "*_>-–— \t[](){}<0123456789:.,|"  # time stamps, and the like
 
 
 def with_contexts(limits: Limits, document: Document, *, titled: bool) -> Limits:
-    """Return limits with the levels of tables and formulas, and with the contexts of chunks.
-
-    Parameters
-    ----------
-    titled : every chunk has the headings above it as context; else only the later pieces of tables and turns have any.
+    """Return limits with levels of tables and formulas, and contexts: headings above every chunk if ``titled``, else
+    only those of the later pieces of tables and turns.
     """
     limits = with_own_levels(limits, document)
     text, blocks = document.text, document.blocks or ()
@@ -41,12 +38,7 @@ def with_own_levels(limits: Limits, document: Document) -> Limits:
 
 
 class OwnLevels:
-    """The levels at which the tables and formulas of a document are split: rows, then cells, then as prose.
-
-    Parameters
-    ----------
-    prose : the levels of the text in a cell.
-    """
+    """The levels at which tables and formulas are split: rows, then cells, then as ``prose`` in a cell."""
 
     def __init__(self, document: Document, prose: Levels) -> None:
         blocks = [block for block in document.blocks or () if block.kind in _OWN]
@@ -69,16 +61,11 @@ class OwnLevels:
 
 
 class Contexts:
-    """The context of an offset: title and headings, and the caption and head of its table, or its speaker.
+    """The context of an offset: title and headings if ``titled``, caption and head of its table, or its speaker.
 
     A piece that begins within a row also has the key of the row, and either the head of all columns and empty cells
     before its own, or the head of its own columns. What has no room in half a chunk is left out: the outermost headings
     first, then the caption. Of a head that is too long alone, each cell has its first words.
-
-    Parameters
-    ----------
-    limits : of the chunks; its own context is not used.
-    titled : False for the heads of tables and turns alone.
     """
 
     def __init__(self, document: Document, limits: Limits, *, titled: bool = True) -> None:

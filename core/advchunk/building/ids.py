@@ -26,11 +26,8 @@ def hashed_id(*parts: str | int) -> str:
 class IdGenerator:
     """Assigns chunk ids that are unique within a call and stable across calls.
 
-    An id is uuid5 of (source, level, text to embed, occurrence among equal texts). It does not depend on offsets or
-    indices, so an edit changes only the ids of the chunks whose text or context it changes.
-
-    >>> [chunk.id[:8] for chunk in IdGenerator().assign("", [Chunk("a", (), 1), Chunk("a", (), 1)])]
-    ['23505280', '1d2761df']
+    An id is uuid5 of (source, level, text to embed, occurrence among equal texts), without offsets or indices, so an
+    edit changes only the ids of the chunks whose text or context it changes.
     """
 
     def __init__(self) -> None:

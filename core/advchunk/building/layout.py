@@ -96,10 +96,7 @@ def block_spans(document: Document, blocks: Sequence[Block]) -> SpanSet:
 
 
 def tile_prose(document: Document, tiler: Tiler) -> Units:
-    """Tile prose: each heading, list item and quote by itself; protected blocks and turns are units.
-
-    In Markdown, no unit ends in inline code, a link, a tag or a formula.
-    """
+    """Tile prose: headings, items and quotes alone, protected blocks and turns whole; no edge is in inline Markdown."""
     text, blocks, keeps_atoms = document.text, document.blocks or (), may_have_atoms(document)
     edges, whole = [0], {b.span.start for b in blocks if _is_whole(b)}
     starts = [b.span.start for a, b in pairwise(blocks) if b.title is not None or not a.kind == b.kind == "paragraph"]
@@ -121,15 +118,12 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
 
 
 def fit_to_blocks(units: Units, document: Document) -> Units:
-    """Return units that also end where blocks end, but not inside protected blocks, turns, or white space.
+    """Return units, with the ``strength`` of their edges, that also end where blocks end, but not inside protected
+    blocks, turns, or white space.
 
     A heading stays with the block below it, a caption with what it is above or below, the end of the lead-in of a list
     with the first item, and a table with the end of the prose above it, along with labels such as "Three months ended
     June 30". The edge before an answer, or before what the same speaker says on, is weaker than others between turns.
-
-    Returns
-    -------
-    Units with the ``strength`` of their edges.
     """
     text, blocks, lead = document.text, document.blocks or (), document.text_start
     # From a first to a last offset, only a block begins: in the white space before it, and inside one that is kept
@@ -398,11 +392,7 @@ def may_have_atoms(document: Document) -> bool:
 
 
 def plain_levels(document: Document, tiler: Tiler) -> dict[str, Any]:
-    """Return the levels at which parts of a document over the limits are split, as arguments of `Limits`.
-
-    In Markdown, inline code, links, tags and formulas are cut last. `building.contexts.with_own_levels` adds those of
-    tables and formulas.
-    """
+    """Return the levels of prose as arguments of `Limits`; in Markdown, code, links, tags and formulas are cut last."""
     prose: Levels = (paragraphs, tiler, *WITHIN_SENTENCE)
     if may_have_atoms(document):
         clauses, words, *finer = WITHIN_SENTENCE
@@ -459,20 +449,8 @@ class OpenHeadings:
 
 
 class Headings:
-    r"""The headings of a document, and the definitions of source code, searched by offset.
-
-    Parameters
-    ----------
-    text : the text that the blocks' spans index.
-    blocks : a layout, ascending; blocks without a title are skipped.
-    above : level and title of each heading that the text is under.
-
-    Examples
-    --------
-    >>> from advchunk.readers.markdown import blocks
-    >>> text = "# Guide\n\nHello.\n\n## Install\n\nRun make."
-    >>> Headings(text, blocks(text)).path(text.index("Run"))
-    ('Guide', 'Install')
+    """The headings of a document, and the definitions of source code, searched by offset. ``blocks`` are ascending;
+    ``above`` has level and title of each heading that the text is under.
     """
 
     def __init__(self, text: str, blocks: Iterable[Block], above: Iterable[tuple[int, str]] = ()) -> None:
@@ -550,13 +528,11 @@ class Locator:
     def __call__(self, spans: Sequence[Span]) -> dict[str, Any]:
         """Return metadata of spans.
 
-        ``section`` and ``title_path`` are the headings that the starts of all spans are under, in source code the
-        qualified name of the definition; ``start_line`` and ``end_line``, from 1, the lines of the first and the last
-        character that is not white space, if no reader derived the text from another, with ``start_column`` and
-        ``end_column`` in source code; ``page`` the first page; ``pages`` all of them, if several; ``boxes`` the places
-        of each block, each as [page, left, top, right, bottom]; ``figures`` the number of pictures. Of the metadata of
-        their blocks, lists are united, and of other values the first is taken, or the last if the key begins with
-        "end".
+        ``section`` and ``title_path`` are the headings that all spans start under, in source code the qualified name of
+        the definition; ``start_line`` and ``end_line``, from 1, leave white space out, and are absent if a reader
+        derived the text, with ``start_column`` and ``end_column`` in source code; ``page`` is the first, ``pages`` all,
+        if several; ``boxes`` are [page, left, top, right, bottom]. Of the metadata of blocks, lists are united, and of
+        other values the first is taken, or the last if the key begins with "end".
         """
         metadata: dict[str, Any] = {}
         if self._headings is not None and spans:
@@ -603,16 +579,7 @@ def _plain_headings(document: Document) -> frozenset[int]:
 
 
 def with_stated_headings(document: Document, headings: Iterable[tuple[int, tuple[str, ...]]]) -> Document:
-    r"""Return the text of a chunk with a block for each heading in it, by their offsets, with the headings there.
-
-    >>> text = "Tea\n\nBoil it. Milk. Pour it."
-    >>> blocks = (Block("paragraph", Span(0, 3)), Block("paragraph", Span(5, 28)))
-    >>> for block in with_stated_headings(Document(text, blocks=blocks), [(0, ("Tea",)), (14, ("Tea", "Milk"))]).blocks:
-    ...     print(block.kind, block.level, block.title, repr(text[slice(*block.span)]))
-    heading 1 Tea 'Tea'
-    paragraph 0 None 'Boil it. '
-    paragraph 2 Milk 'Milk. Pour it.'
-    """
+    """Return the text of a chunk with a block for each heading in it, by offset, with the headings there."""
     blocks = list(document.blocks or ())
     for offset, path in headings:
         place = next((i for i, block in enumerate(blocks) if block.span.start <= offset < block.span.end), None)

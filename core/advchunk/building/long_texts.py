@@ -14,10 +14,8 @@ from advchunk.records import Floats, Units
 
 
 def embed_long_texts(texts: Sequence[str], embedder: CheckedEmbedder, model: Any = None) -> Plan[Floats]:
-    """Embed n texts with ``model``, by default the embedder itself; return (n, d) unit rows.
-
-    A text longer than the embedder's limit, which most would silently truncate, is embedded in parts; its vector is
-    their mean, weighted by tokens.
+    """Embed n texts with ``model``, by default the embedder itself; return (n, d) unit rows. A text over the embedder's
+    limit, which most would silently truncate, is the mean of its parts, weighted by tokens.
     """
     model = model or embedder
     limits = Limits(embedder.max_tokens or 1, 0, 0, embedder.counter)

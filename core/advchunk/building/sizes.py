@@ -48,22 +48,13 @@ _SPACE = " \t\n\r"  # white space for every tokenizer; BERT, for one, drops form
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits on the size of a chunk, in tokens and in any other units.
+    """The limits on the size of a chunk, in tokens of context and text, and in any other units.
 
-    Parameters
-    ----------
-    max_tokens, min_tokens, overlap_tokens : see `chunkers.params.Params`; tokens of context and text.
-    counter : counts tokens.
-    context : returns the context of a chunk that starts at an offset, and its tokens; None if no chunk has any.
-    target : target size of the text of a chunk, in tokens, if any.
-    more : further limits, as pairs of a counter (of words, for example) and the maximum for the text of a chunk.
-    prose : levels at which prose over the limits is split.
-    verbatim : spans that are split at ``verbatim_levels`` instead.
-    verbatim_levels : `VERBATIM` or `CODE`.
-    own_levels : returns the levels of the table or formula at an offset; None if none is there (see
-        `building.contexts.OwnLevels`).
-    atomic : spans that are not split.
-    joins_scraps : join pieces of at most `SCRAP` tokens, and pieces below the algorithm's own minimum, with a neighbor.
+    ``context`` returns the context of a chunk that starts at an offset, and its tokens. ``target`` is for the text
+    alone, as are ``more``, pairs of a counter (of words, for example) and a maximum. Over the limits, prose is split at
+    the levels of ``prose``, spans of ``verbatim`` at ``verbatim_levels`` (`VERBATIM` or `CODE`), a table or formula at
+    what ``own_levels`` returns for its offset (`building.contexts.OwnLevels`), and those of ``atomic`` never.
+    ``joins_scraps`` joins pieces of at most `SCRAP` tokens, or below the algorithm's own minimum, with a neighbor.
     """
 
     max_tokens: int
@@ -167,10 +158,7 @@ class RunSizes:
         return not self._more or all(sizes.size(start, end) <= most for sizes, most in self._more)
 
     def furthest(self, start: int, end: int, budget: int) -> int:
-        """Return the last end, up to ``end``, of a run from ``start`` within ``budget`` and the further limits.
-
-        A run of one unit is always accepted.
-        """
+        """Return the last end, up to ``end``, of a run from ``start`` within all limits, or of one unit."""
         last = self._furthest(start, end, budget)
         if self._more:
             for sizes, most in self._more:
@@ -226,14 +214,7 @@ class _CharacterSizes(RunSizes):
 
 
 def fit(units: Units, limits: Limits) -> Units:
-    """Count the units, and split those over the limits, so that every unit an algorithm sees is within them.
-
-    The parts of a split unit are packed from the left, at the coarsest level that suffices.
-
-    Returns
-    -------
-    Units with ``sizes``.
-    """
+    """Return units with ``sizes``, those over the limits split at the coarsest level that suffices, from the left."""
     units = units.with_sizes(partial(counts_of_distinct, limits.counter))
     edges, sizes = units.edges, units.token_counts()
 
@@ -280,10 +261,9 @@ def _room_above(units: Units, i: int, limits: Limits) -> int:
 
 
 def refine(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None) -> tuple[Units, Ints, Floats | None]:
-    """Split units so that prose has an edge in each half of a window around the target; return units, cuts and vectors.
-
-    Then every text that `Limits.is_divisible` is divided within it.
-    Strengths keep their order. The finer the level of a new edge, the weaker it is; edges after headings are weakest.
+    """Split units so that prose has an edge in each half of a window around the target, where each text that
+    `Limits.is_divisible` is then divided. Strengths keep their order. The finer the level of a new edge, the weaker it
+    is; edges after headings are weakest.
     """
     least, most = limits.target_range
     units = units.with_sizes(limits.counter.counts)
@@ -566,10 +546,8 @@ def whole_chunk(text: str, budget: int, counter: Counter) -> Chunk | None:
 def assemble(
     units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = None, least: tuple[Ints, int] | None = None
 ) -> list[Chunk]:
-    """Build the chunks of contiguous segments: split long ones, join short ones, add overlap.
-
-    With ``vectors`` (n, d), a short piece joins the more similar of its neighbors. ``least`` is a further minimum
-    (`Segmentation`), for texts without a target.
+    """Build the chunks of contiguous segments: split long ones, join short ones (to the more similar neighbor by
+    ``vectors``, (n, d)), add overlap. ``least`` is a further minimum (`Segmentation`), for texts without a target.
     """
     if limits.target is not None:
         units, cuts, vectors = refine(units, cuts, limits, vectors)
@@ -598,10 +576,7 @@ def assemble(
 def assemble_groups(
     units: Units, labels: Ints, limits: Limits, vectors: Floats | None = None, least: tuple[Ints, int] | None = None
 ) -> list[Chunk]:
-    """Build the chunks of a grouping: the units of each label, in reading order, packed to the limits.
-
-    Chunks are ordered by their first character. They do not overlap, and have no target size.
-    """
+    """Build chunks of each label's units, packed to the limits, ordered by first character; no overlap, no target."""
     limits = replace(limits, target=None)
     sizes = RunSizes(units, limits.counter, limits.more)
     pieces: list[Sequence[int]] = []
@@ -625,12 +600,8 @@ def assemble_groups(
 
 @dataclass(frozen=True, slots=True)
 class _Minimum:
-    """The minimum of a piece, in tokens and in the unit of the algorithm.
-
-    Parameters
-    ----------
-    own : the sums of the units' sizes in the algorithm's unit up to each edge, (n + 1,), and the minimum in it.
-    scrap : most tokens of a piece that joins a neighbor that has room, but takes no text from it.
+    """The minimum of a piece: in tokens, and in ``own``, the sums of sizes in the algorithm's unit up to each edge, (n
+    + 1,), with its minimum. A piece of up to ``scrap`` tokens joins a neighbor with room, but takes no text from it.
     """
 
     sizes: RunSizes

@@ -101,11 +101,7 @@ _PAGE_OPENS = {
 
 
 def insets(flat: str) -> list[Inset]:
-    r"""Return the insets of a text that are blocks by their HTML or LaTeX, ascending and disjoint; the outermost only.
-
-    >>> insets("See <table><tr><td>a</td></tr></table>\n\n\\section{Tea}")
-    [Inset(start=4, end=38, kind='table', level=0), Inset(start=40, end=53, kind='heading', level=2)]
-    """
+    """Return the outermost insets that are blocks by their HTML or LaTeX, ascending and disjoint."""
     has_html, has_latex = "<" in flat, "\\" in flat
     if not (has_html or has_latex or "}-" in flat):
         return []

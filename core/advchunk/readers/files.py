@@ -59,10 +59,7 @@ def read_documents(
     options: Mapping[str, Any] | None = None,
     data: bytes | None = None,
 ) -> list[Document]:
-    """Read the documents in a file: each record of PubMed, and message and attachment of mail; else one (`read_file`).
-
-    ``options`` are further arguments, which only some readers have, and ``data`` are the bytes of the file, if known.
-    """
+    """Read a file as one document (`read_file`), or each record of PubMed, or message and attachment of mail."""
     name = (markup in (None, "auto") and formats.binary_format(path)) or markup
     if name and formats.is_binary(name):
         data = Path(path).read_bytes() if data is None else data

@@ -154,19 +154,10 @@ def check_markup(markup: str) -> None:
 
 
 def read(document: Document, markup: str, options: Mapping[str, Any] | None = None) -> Document:
-    """Add a layout to a document that does not have one, and metadata from its text, which its own metadata overrides.
+    """Add a layout to a document that does not have one, and metadata from its text, which its own overrides.
 
-    Markdown, plain text and source code are unchanged; in Markdown, other readers may find more blocks, such as turns
-    of speakers. Other formats are converted to a new text without tags, and chunks are spans of that text.
-
-    Parameters
-    ----------
-    options : further arguments, which only some readers have, such as ``content`` (`readers.html`).
-
-    Raises
-    ------
-    ConfigurationError : the format is unknown, or the text is not in it.
-    MissingExtra : the parser for the format is not installed.
+    Markdown, plain text and source code stay; other formats become a new text without tags, of which chunks are spans.
+    Raise `ConfigurationError` if the format is unknown, or not that of the text, `MissingExtra` without its parser.
     """
     check_markup(markup)
     if document.blocks is not None:

@@ -18,13 +18,7 @@ _NO_TEXTS = frozenset({"null", "~", "true", "false", "yes", "no", "on", "off"})
 
 
 def front_matter_metadata(text: str) -> dict[str, str]:
-    r"""Return metadata from the values in one line of front matter, under the names that web pages have, too.
-
-    Lists, nested values, and values over several lines are left out.
-
-    >>> front_matter_metadata("---\ntitle: \"Green: tea\"\nauthor: Ann Lee # ed.\ndate: 2024-05-01\ntags: [a, b]\n---\n")
-    {'title': 'Green: tea', 'authors': 'Ann Lee', 'published_at': '2024-05-01'}
-    """  # noqa: E501
+    """Return one-line values of front matter, under the names that web pages have, without lists and nested values."""
     is_toml = text.lstrip("\ufeff").startswith("+++")
     table = _TABLE.search(text) if is_toml else None
     metadata = dict[str, str]()

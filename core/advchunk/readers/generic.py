@@ -17,15 +17,10 @@ _PRESERVED = "{http://www.w3.org/XML/1998/namespace}space"
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    """Read XML whose elements are unknown; that they are is logged.
+    """Read XML whose elements are unknown, and log that. For errors, see `parse_xml`.
 
-    An element is part of a paragraph if there is text right before or after it, and a paragraph otherwise. Titles are
-    at the level of their element among those that have a title. Text with ``xml:space="preserve"`` is code. For errors,
-    see `parse_xml`.
-
-    >>> document = read("<note><title>Tea</title><step>Heat <b>water</b>.</step><step>Wait.</step></note>")
-    >>> [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
-    [('heading', 1, 'Tea'), ('paragraph', 0, 'Heat water.'), ('paragraph', 0, 'Wait.')]
+    An element right before or after text is part of a paragraph, any other a paragraph. Titles are at the level of
+    their element among those that have a title. Text with ``xml:space="preserve"`` is code.
     """
     root, writer = parse_xml(text, namespaces=False), Writer("xml")
     _log.warning("%s: <%s> is XML of an unknown kind; its text is read as paragraphs", id or "XML", root.tag)

@@ -28,11 +28,7 @@ def inline_text(element: Element) -> str:
 
 
 def join_scripts(pieces: Iterable[tuple[str, str]]) -> str:
-    """Join pieces of text, each with "sup", "sub", or "", and format what is raised or lowered (`format_script`).
-
-    >>> join_scripts([("2", ""), ("3", "sup"), ("0", "sup"), (" bytes, H", ""), ("2", "sub"), ("O", "")])
-    '2³⁰ bytes, H2O'
-    """
+    """Join pieces of text, each with "sup", "sub", or "", and format what is raised or lowered (`format_script`)."""
     runs = [("".join(text for text, _ in run), tag) for tag, run in groupby(pieces, lambda piece: piece[1])]
     line = ""
     for (text, tag), (following, _) in zip(runs, [*runs[1:], ("", "")], strict=False):
@@ -41,19 +37,15 @@ def join_scripts(pieces: Iterable[tuple[str, str]]) -> str:
 
 
 def format_script(tag: str, text: str, before: str, after: str) -> str:
-    """Write a number in superscript or subscript digits where plain digits would change a neighboring number.
-
-    The number of a note or reference is in brackets, apart from its word. A raised letter, and a raised or lowered
-    formula, is written with "^" or "_". Text in tags other than "sup" and "sub" does not change. ``before`` is the text
+    """Write a number in superscript or subscript digits where plain digits would change a neighboring number. A number
+    of a note is in brackets; a raised letter, and a raised or lowered formula, has "^" or "_". ``before`` is the text
     before, and ``after`` the character after.
 
     >>> format_script("sup", "12,13", before="work", after=" "), format_script("sup", "2", before="m", after=" ")
     ('[12,13]', '2')
-    >>> format_script("sup", "9", before="0", after=" "), format_script("sub", "10", "g", "2"), format_script("sub", "2", "O", "")
-    ('⁹', '₁₀', '2')
     >>> format_script("sup", "n+1", "x", ""), format_script("sub", "n-1", "x", " "), format_script("sub", "d", "K", " ")
     ('^(n+1)', '_(n-1)', 'd')
-    """  # noqa: E501
+    """
     if tag not in {"sup", "sub"}:
         return text
     if not _NUMBER.fullmatch(text):

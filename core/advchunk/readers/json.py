@@ -15,17 +15,8 @@ _T = TypeVar("_T")
 
 
 class Object:
-    """A JSON object and its path, which consists of ``key`` in ``parent``, and of ``index`` if there is a list.
-
-    Values are checked on access; a missing or null value becomes empty, zero or None. If a value has the wrong type,
-    every method raises `ConfigurationError` with the path.
-
-    >>> page = Object({"size": {"height": 792.0}, "labels": [{"text": 7}]})
-    >>> page.object("size").number("height"), page.object("image"), page.text("name")
-    (792.0, None, '')
-    >>> page.objects("labels")[0].text("text")
-    Traceback (most recent call last):
-    advchunk.errors.ConfigurationError: labels[0].text must be a string, got 7
+    """A JSON object, whose path is ``key`` in ``parent``, and ``index`` if there is a list. A missing or null value is
+    empty, zero or None; one of the wrong type raises `ConfigurationError` with the path.
     """
 
     __slots__ = ("_index", "_key", "_members", "_parent")

@@ -117,14 +117,10 @@ _INLINE = re.compile(
 
 
 def blocks(text: str, *, is_start: bool = True, page: int | None = None) -> tuple[Block, ...]:
-    r"""Return the blocks of a Markdown text, disjoint and in reading order; those of plain prose are its paragraphs.
+    """Return the blocks of a Markdown text, disjoint and in reading order; those of plain prose are its paragraphs.
 
-    A block is whole lines, with its indentation and all markers, but without the last line end. A nested item is a
-    block of its own. Only the start of a document can have front matter. A part of one may begin on a ``page``.
-
-    >>> text = "# Tea\n\n- green\n- black\n"
-    >>> [(b.kind, b.level, text[slice(*b.span)]) for b in blocks(text)]
-    [('heading', 1, '# Tea'), ('item', 1, '- green'), ('item', 1, '- black')]
+    A block is whole lines, with its indentation and all markers, but without the last line end. A nested item is its
+    own block. Only the start of a document can have front matter; a part of one may begin on a ``page``.
     """
     flat = flatten(text) if "\r" in text else text
     begin = int(is_start and flat.startswith("\ufeff"))
@@ -618,13 +614,7 @@ def _parser(rules: tuple[Rule, ...], absent: tuple[Rule, ...]) -> MarkdownIt:
 
 
 def heading_text(source: str) -> str:
-    r"""Return the text of a heading without its Markdown; its source if nothing is left, or if it is very long.
-
-    >>> heading_text("## Results ##"), heading_text("Results and outlook\n-------"), heading_text("1. Results")
-    ('Results', 'Results and outlook', '1. Results')
-    >>> heading_text("# The `x_1` of **[this](https://example.org)** ![badge](badge.svg)")
-    'The x_1 of this'
-    """
+    """Return the text of a heading without its Markdown; its source if nothing is left, or if it is very long."""
     title = source
     if atx := _ATX.match(source):
         title = source[atx.end() :].rstrip()

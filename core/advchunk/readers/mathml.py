@@ -16,14 +16,7 @@ _SEPARATORS = {"mtable": "; ", "mtr": ", ", "mlabeledtr": ", ", "mmultiscripts":
 
 
 def formula_text(element: Element) -> str:
-    r"""Return the TeX annotation of a formula without namespaces, or else its MathML in one line.
-
-    >>> from xml.etree.ElementTree import fromstring
-    >>> formula_text(fromstring("<math><mi>p</mi><mo>=</mo><mfrac><mi>a</mi><mrow><mi>b</mi><mo>+</mo><mn>1</mn></mrow></mfrac></math>"))
-    'p = a/(b+1)'
-    >>> formula_text(fromstring("<math><msup><mi>R</mi><mn>2</mn></msup></math>"))
-    'R^2'
-    """  # noqa: E501
+    """Return the TeX annotation of a formula without namespaces, or else its MathML in one line, as in a/(b+1)."""
     for part in element.iter():
         if part.tag == "annotation" and _TEX.fullmatch(part.get("encoding", "")) and (part.text or "").strip():
             return squeeze(part.text or "")

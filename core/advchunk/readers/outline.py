@@ -87,18 +87,14 @@ class _Unit:
 
 
 def outlined(document: Document) -> Document:
-    r"""Return a document whose numbered units are blocks, or the document itself if it has none.
-
-    A line that is the title of a unit is a heading, and a unit whose text begins in its line is a paragraph with its
-    label as ``title``. All blocks of a unit have ``clause`` in their metadata. ``outline`` has the number of units by
-    kind.
+    r"""Return a document whose numbered units are blocks with ``clause`` in their metadata, or itself if it has none. A
+    line that is a title is a heading; a unit whose text begins in its line is a paragraph with its label as ``title``.
+    ``outline`` has the number of units by kind.
 
     >>> text = "Article 5\n\n(1) Tea is hot.\n(2) Milk is cold.\n\nArticle 6\n\nWater is wet."
     >>> document = outlined(Document(text))
     >>> [(block.kind, block.title, block.metadata["clause"]) for block in document.blocks][:3]
     [('heading', 'Article 5', '5'), ('paragraph', '(1)', '5(1)'), ('paragraph', '(2)', '5(2)')]
-    >>> document.outline
-    {'article': 2, '(1)': 2}
     """
     flat = flatten(document.text) if "\r" in document.text else document.text
     blocks = document.blocks or ()
@@ -113,13 +109,8 @@ def outlined(document: Document) -> Document:
 
 
 def with_headings(document: Document, headings: Patterns) -> Document:
-    r"""Return a document with the units that match the user's patterns as blocks, or the document itself without any.
-
-    Where several patterns (`chunkers.params.Params`) match, the outermost counts; in code, tables and the like, none.
-
-    >>> document = with_headings(Document("Art 1\nTea.\nArt 2\nMilk."), {"art": r"^Art (\d)"})
-    >>> [(block.kind, block.title, block.metadata["clause"]) for block in document.blocks][:2]
-    [('heading', 'Art 1', '1'), ('paragraph', None, '1')]
+    """Return a document with the units that match the user's patterns as blocks, or itself without any. Of several
+    patterns that match, the outermost counts; in code, tables and the like, none does.
     """
     flat = flatten(document.text)
     blocks = document.blocks or _paragraphs(flat)

@@ -15,19 +15,13 @@ _PAGES = ("page_number", "page", "page_label")
 
 
 def join_parts(parts: Iterable[Document]) -> Iterator[Document]:
-    r"""Yield a document for each run of parts of the same source, in order, with a blank line between parts.
+    """Yield a document for each run of parts of the same source, in order, with a blank line between parts.
 
-    A part is a page or an element, as the loaders of LangChain and the readers of LlamaIndex return them; its source is
-    in its metadata (``source``, ``file_path``, ``filename``, ``file_name``), as is its page: ``page_number``, ``page``,
-    which may begin with 0, or ``page_label``. Parts are read as Markdown, or with the layout that their metadata
-    describe, such as the ``category`` of unstructured; page headers and footers are then left out, as are blank parts.
-    Metadata that all parts have in common stay.
-
-    >>> pages = [Document(text, metadata={"source": "tea.pdf", "page": i, "total_pages": 2}) for i, text in enumerate("ab")]
-    >>> [document] = join_parts(pages)
-    >>> document.text, document.metadata, [block.places for block in document.blocks]
-    ('a\n\nb', {'source': 'tea.pdf', 'total_pages': 2}, [(Place(page=1, box=None),), (Place(page=2, box=None),)])
-    """  # noqa: E501
+    A part is a page or an element of LangChain or LlamaIndex; its metadata has its source (``source``, ``file_path``,
+    ``filename``, ``file_name``) and page: ``page_number``, ``page``, which may begin with 0, or ``page_label``. Parts
+    are read as Markdown, or with the layout that their metadata describe, without page headers and footers. Blank parts
+    are left out; metadata that all parts have in common stay.
+    """
     for source, group in groupby((part for part in parts if part.text.strip()), key=_source_of):
         yield _join(source, list(group))
 

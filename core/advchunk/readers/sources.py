@@ -69,16 +69,11 @@ class FileSource(NamedTuple):
 
 @dataclass
 class Inventory:
-    """The files in folders and archives by their suffixes: those that were read, and those that were not.
+    """The files in folders and archives, by suffix, or in ``skipped`` by name, each with the reason.
 
-    Parameters
-    ----------
-    read : files by suffix that have a reader.
-    plain : files by suffix that were read as plain text, since no reader has their suffix.
-    skipped : the names of files that were not read, each with the reason.
-    failed : files by suffix of which nothing was read or chunked.
-    encodings : files by their encoding, if it is not UTF-8.
-    chunkers : files by their suffix and the chunker that ``auto`` took, as in ".md by optimal-semantic".
+    Those in ``plain`` were read as plain text, since no reader has their suffix; of those in ``failed`` nothing was
+    read or chunked. ``encodings`` are those that are not UTF-8; ``chunkers`` are keys such as ".md by
+    optimal-semantic".
 
     >>> print(Inventory(Counter({".md": 2}), Counter({".css": 1}), {"tea.png": "no reader", "all": "a link"}))
     5 files: 2 read (.md 2), 1 read as plain text (.css 1), 2 skipped (no reader: .png 1; a link: all)

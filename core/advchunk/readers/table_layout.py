@@ -157,10 +157,8 @@ def add_table(
     *,
     is_layout: bool = False,
 ) -> None:
-    """Write a table of data (`spanned_table`), or, if it is layout, the blocks of its cells.
-
-    ``heads`` are declared, ``least`` the fewest header rows (`count_heads`). It is layout if it says so, has one
-    column, furniture, or no header cells and many cells with more than data.
+    """Write a table of data (`spanned_table`, `count_heads`), or, if it is layout, the blocks of its cells. It is
+    layout if it says so, has one column, furniture, or no header cells and many cells with more than data.
     """
     writer.finish()
     cells = [cell for group in groups for row in group for cell in row]

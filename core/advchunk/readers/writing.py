@@ -42,17 +42,8 @@ class Prefix(NamedTuple):
 
 
 class Writer:
-    r"""A text that grows block by block, with blank lines between them; ``markup`` is the format of the source.
-
-    ``places`` and ``metadata`` are those of the blocks that follow, such as the page and the sheet; ``left_out`` counts
-    what the reader leaves out, by kind, and is metadata of the document.
-
-    >>> writer = Writer()
-    >>> writer.add("heading", "Results", level=1)
-    >>> writer.begin("-", level=1)
-    >>> writer.add_paragraph("paragraph", "Weight fell.")
-    >>> writer.document().text
-    'Results\n\n- Weight fell.'
+    """A text that grows block by block, with blank lines between them. ``places`` and ``metadata`` are those of the
+    blocks that follow; ``left_out`` counts what the reader leaves out, by kind, and is metadata of the document.
     """
 
     def __init__(self, markup: str = "") -> None:
@@ -121,11 +112,7 @@ class Writer:
 
 
 def left_out(counts: Mapping[str, int]) -> dict[str, str]:
-    """Return the metadata that say what a reader left out, {} if that is nothing.
-
-    >>> left_out({"comments": 2, "pictures": 0, "hidden texts": 1})
-    {'left_out': 'comments: 2; hidden texts: 1'}
-    """
+    """Return the metadata that say what a reader left out, {} if that is nothing."""
     text = "; ".join(f"{kind}: {count}" for kind, count in counts.items() if count)
     return {"left_out": text} if text else {}
 
@@ -136,15 +123,7 @@ def squeeze(text: str) -> str:
 
 
 def pipe_table(rows: Sequence[Sequence[str]], heads: int = 1) -> str:
-    r"""Write a Markdown table with a rule below its header rows; short rows are padded, white space squeezed, "|"
-    escaped.
-
-    >>> print(pipe_table([["group", "n"], ["tea"], ["a|b", "7"]]))
-    | group | n |
-    | --- | --- |
-    | tea |  |
-    | a\|b | 7 |
-    """
+    """Write a Markdown table; short rows are padded, white space is squeezed, and "|" escaped."""
     width = max((len(row) for row in rows), default=0)
     if not width:
         return ""

@@ -17,23 +17,12 @@ _MAX_TAG = 2**20  # bytes of a tag or comment: expat before 2.6 rereads one for 
 
 
 def parse_xml(text: str, *, namespaces: bool = True) -> Element:
-    r"""Parse an XML text into its root element.
+    """Parse XML into its root element; names are ``{namespace}name``, or without ``namespaces`` just ``name``.
 
-    Names are in Clark notation, ``{namespace}name``; without ``namespaces``, element names are just ``name``. Nothing
-    outside the text is read. Document types are accepted, because PubMed and JATS declare them. HTML's named entities
-    (``&nbsp;``) are replaced, except in attributes, where expat drops them. Comments, processing instructions and the
-    encoding declaration are ignored.
-
-    Raises
-    ------
-    ConfigurationError : the XML is malformed or truncated, defines entities, is too large or too deep, or has too many
-        elements; the message has the line and column.
-
-    >>> parse_xml("<p>Weight fell by <b>12&nbsp;%</b>.</p>").find("b").text
-    '12\xa0%'
-    >>> parse_xml("<p>Weight fell")
-    Traceback (most recent call last):
-    advchunk.errors.ConfigurationError: XML must be well-formed: no element found, at line 1, column 15
+    Nothing outside the text is read. Document types are accepted, because PubMed and JATS declare them. HTML's named
+    entities (``&nbsp;``) are replaced, except in attributes, where expat drops them. Comments, processing instructions
+    and the encoding declaration are ignored. Raise `ConfigurationError`, with the line and column, if the XML is
+    malformed or truncated, defines entities, is too large or too deep, or has too many elements.
     """
     start = len(text) - len(text.lstrip("\ufeff \t\r\n"))  # often precede the declaration, which XML forbids
     check("characters", len(text), "XML must be")

@@ -37,11 +37,7 @@ def has_atoms(text: str) -> bool:
 
 
 def atom_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of inline Markdown that must not be cut.
-
-    >>> list(atom_spans("A [link](url) and `code`, ![x](y)."))
-    [(2, 13), (18, 24), (26, 33)]
-    """
+    """Yield the spans of inline Markdown that must not be cut, such as links and code."""
     # Searches for the characters that begin them take a thirtieth of the time of one for the pattern, or of less.
     at, begins = 0, sorted(match.start() for sign in _SIGNS for match in sign.finditer(text))
     for start in begins:
@@ -56,16 +52,7 @@ def atom_spans(text: str) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class AtomKeeper:
-    """A tiler that joins the units of another one where an edge would be in an atom.
-
-    Parameters
-    ----------
-    starts : ascending offsets in the text at which parts begin that no atom spans.
-
-    >>> from advchunk.text.tiling import words
-    >>> AtomKeeper(words)("See `a b` now").strings()
-    ['See ', '`a b` ', 'now']
-    """
+    """A tiler that joins the units of another one where an edge would be in an atom; none spans one of ``starts``."""
 
     tiler: Tiler
     starts: Sequence[int] = ()

@@ -53,20 +53,13 @@ class _Evidence(NamedTuple):
 
 
 def tell_language(text: str, declared: str = "") -> str:
-    """Return the two-letter code of the language of a text, or "und" if it cannot be told.
+    """Return the two-letter code of the language of a text, else the ``declared`` one, or "und" if it cannot be told.
 
     The script decides where it has one language. Elsewhere each word that is among the forty most common of a language
     counts for it, and more if it is in fewer lists; so does each letter outside ASCII, and a letter that a language
     does not have counts against it. A long text is told by 600 of its characters. Serbian in Latin letters and Bosnian
     count as Croatian.
-
-    Parameters
-    ----------
-    declared : code that decides where the text says too little, such as that of its metadata.
-
-    >>> tell_language("Der Zug fährt nicht, und die Leute warten."), tell_language("天気がいい。"), tell_language("x = 3")
-    ('de', 'ja', 'und')
-    """  # noqa: E501
+    """
     if len(text) > _SLICES * _SLICE:
         step = len(text) // _SLICES
         text = " ".join([text[at : at + _SLICE] for at in range(0, _SLICES * step, step)])
@@ -75,11 +68,7 @@ def tell_language(text: str, declared: str = "") -> str:
 
 
 def language_of(text: str, language: str = AUTO, declared: str = "") -> str:
-    """Return the code of the language whose rules apply to a text: that given, or with "auto" its own, else English.
-
-    >>> language_of("Chapter 3"), language_of("Der Zug fährt nicht, und die Leute warten."), language_of("Der Zug", "fr")
-    ('en', 'de', 'fr')
-    """  # noqa: E501
+    """Return the code of the language whose rules apply: that given, or with "auto" the text's own, else English."""
     if language != AUTO:
         return language
     code = tell_language(text, declared)
@@ -89,13 +78,8 @@ def language_of(text: str, language: str = AUTO, declared: str = "") -> str:
 def query_language(query: str, languages: Collection[str]) -> str:
     """Return the code of the language of a query over texts in some languages, or "und" if it cannot be told.
 
-    A query of fewer than thirty words says little: it is in a language of the texts unless another is evident, by a
-    script that they do not use, or by a lead of two words that no other language has.
-
-    >>> tell_language("Why do millers sleep in church?"), query_language("Why do millers sleep in church?", ["en"])
-    ('sl', 'en')
-    >>> query_language("Warum schlafen die Leute in der Kirche?", ["en"])
-    'de'
+    A query of fewer than thirty words is in a language of the texts unless another is evident, by a script that they do
+    not use, or by a lead of two words that no other language has.
     """
     code, lowered = tell_language(query), query.lower()
     words, script = _split(lowered), _LATIN if query.isascii() else _script(query)

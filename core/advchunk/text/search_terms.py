@@ -51,9 +51,8 @@ class WordTerms(NamedTuple):
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a text in reading order, for `word_terms`; a compound with hyphens follows its words.
-
-    In scripts without spaces, pairs of characters serve as words, or three of those of Southeast Asia.
+    """Return the words of a text in reading order; a compound with hyphens follows its words. In scripts without
+    spaces, pairs of characters serve as words, or three of those of Southeast Asia.
 
     >>> split_words("He reads e-mails in C++: 天気予報")
     ['He', 'reads', 'e', 'mails', 'e-mails', 'in', 'C++', '天気', '気予', '予報']
@@ -105,17 +104,14 @@ def _size_of(run: str) -> int:
 
 @lru_cache(_REMEMBERED)
 def word_terms(word: str) -> WordTerms:
-    """Return the terms of a word of `split_words`.
+    """Return the terms of a word of `split_words`; the stem is that of the most common language of the script.
 
-    The stem is that of the most common language of the script. Other forms, other languages, and compounds are found by
-    pieces: all runs of four characters of the word between its edges, or three in Hebrew, Arabic, and Hangul (McNamee
-    and Mayfield 2004, Character N-Gram Tokenization for European Language Text Retrieval), the word as it is, and the
-    parts of names in camel case.
+    Other forms, other languages, and compounds are found by pieces: all runs of four characters, or three in Hebrew,
+    Arabic, and Hangul (McNamee and Mayfield 2004, Character N-Gram Tokenization for European Language Text Retrieval),
+    the word as it is, and the parts of names in camel case.
 
     >>> word_terms("Häuser")
     WordTerms(stem='häuser', pieces=('~_hau', '~haus', '~ause', '~user', '~ser_'))
-    >>> word_terms("e-mails"), word_terms("天気")
-    (WordTerms(stem='', pieces=('email',)), WordTerms(stem='天気', pieces=('天', '気')))
     """
     if _HYPHEN.search(word):
         return WordTerms("", (_stem(fold("".join(_HYPHEN.split(word)))),))
@@ -139,11 +135,7 @@ def is_stop_word(word: str) -> bool:
 
 
 def fold(word: str) -> str:
-    """Return a word as it is compared: in lower case, with "ss" for ß, and i for every i of Turkish.
-
-    >>> fold("İSTANBUL"), fold("Straße")
-    ('istanbul', 'strasse')
-    """
+    """Return a word as it is compared: in lower case, with "ss" for ß, and i for every i of Turkish."""
     return word.lower() if word.isascii() else word.casefold().translate(_ALIKE)
 
 
@@ -171,11 +163,7 @@ def _stemmers() -> list[tuple[re.Pattern[str], Callable[[str], str]]]:
 
 
 def term_counts(text: str) -> tuple[Counter[str], int]:
-    """Return the count of each term in a text, and its length: the words that are not stop words.
-
-    >>> term_counts("The tea, the teas")
-    (Counter({'the': 2, 'tea': 2, '~_tea': 2, '~tea_': 1, 'teas': 1, '~teas': 1, '~eas_': 1}), 2)
-    """
+    """Return the count of each term in a text, and its length: the words that are not stop words."""
     counts, length = Counter[str](), 0
     for word, count in Counter(split_words(text)).items():
         stem, pieces = word_terms(word)
@@ -197,12 +185,7 @@ def query_words(query: str) -> list[str]:
 
 
 def query_terms(query: str) -> dict[str, float]:
-    """Return the weight of each term of a query, in the order of the first word that has it; a repeated one weighs
-    more.
-
-    >>> query_terms("Are there teas?")
-    {'tea': 1.0, 'teas': 0.2, '~_tea': 0.2, '~teas': 0.2, '~eas_': 0.2}
-    """
+    """Return the weight of each term of a query, in the order of its first word; a repeated one weighs more."""
     weights = defaultdict[str, float](float)
     for stem, pieces in map(word_terms, query_words(query)):
         if stem:
@@ -213,12 +196,7 @@ def query_terms(query: str) -> dict[str, float]:
 
 
 class SearchVocabulary:
-    """Numbers the words of texts, and knows which of them have a term; any number of threads may use it.
-
-    >>> vocabulary = SearchVocabulary()
-    >>> vocabulary.encode("Green teas. A tea.").tolist(), vocabulary.words_with(["tea"], 4).nonzero()[0].tolist()
-    ([0, 1, 2, 3], [1, 3])
-    """
+    """Numbers the words of texts, and knows which of them have a term; any number of threads may use it."""
 
     def __init__(self) -> None:
         self._numbers, self._lock = _WordNumbers(self._learn), Lock()

@@ -29,11 +29,7 @@ _NUMBER = re.compile(r"[-+(]?[^\w\s]{0,2}\d[\d.,:/\s'%-]*[^\w\s]{0,2}\)?")
 
 
 def separation(text: str) -> Separation | None:
-    r"""Return the separation that gives all first records the same number of cells, two or more; else None.
-
-    >>> separation("tea;price\ngreen;1,50"), separation("Boil it, then wait."), separation("a,b\n\"1,5\",2")
-    ('semicolons', None, 'commas')
-    """
+    """Return the separation that gives all first records the same number of cells, two or more; else None."""
     counts = dict[Separation, int]()
     for kind in SEPARATORS:
         if kind == "bars" and text.lstrip().startswith("|"):  # of Markdown
@@ -45,10 +41,8 @@ def separation(text: str) -> Separation | None:
 
 
 def find_table(text: str) -> tuple[int, Separation | None]:
-    r"""Return the offset at which a table begins, and its separation; None if there is no table.
-
-    Above it may be a line that declares the separator, and up to ten others, also of one cell and empty ones, if its
-    first record names the columns.
+    r"""Return the offset at which a table begins, and its separation, or None. Above it may be a line that declares the
+    separator, and up to ten others, if its first record names the columns.
 
     >>> find_table("Report 2024\n\nid;tea\n1;green\n2;black\n"), find_table("Company;\nid;tea\n1;green\n")
     ((13, 'semicolons'), (9, 'semicolons'))
@@ -78,12 +72,7 @@ def declaration_end(text: str) -> int:
 
 
 def records(text: str, kind: Separation) -> Iterator[tuple[int, int]]:
-    r"""Yield the start and end of each record, with its line end and the blank lines after it.
-
-    >>> text = 'a,"b\nc"\n\nd,e'
-    >>> [text[start:end] for start, end in records(text, "commas")]
-    ['a,"b\nc"\n\n', 'd,e']
-    """
+    """Yield the start and end of each record, with its line end and the blank lines after it."""
     start, end = 0, 0
     for match in _record(kind).finditer(text):
         if match.start() == match.end():
@@ -112,11 +101,7 @@ def cell_ends(text: str, kind: Separation) -> list[int]:
 
 
 def values(text: str, kind: Separation) -> list[str]:
-    """Return the texts of the cells of a record, without quotes.
-
-    >>> values('a,"b ""c"", d"', "commas")
-    ['a', 'b "c", d']
-    """
+    """Return the texts of the cells of a record, without quotes."""
     edges = [0, *cell_ends(text, kind), len(text)]
     parts = [text[start:end] for start, end in pairwise(edges)]
     parts = [part.removesuffix(SEPARATORS[kind]) for part in parts[:-1]] + [parts[-1].rstrip("\r\n")]

@@ -19,10 +19,7 @@ SplitterLike: TypeAlias = Literal["plain", "edus"] | Callable[[str], Any] | None
 
 
 def spacy_sentences(text: str, nlp: Any) -> Units:
-    """Tile a text with the sentences of a spaCy ``Language`` with a parser, a senter or a sentencizer.
-
-    Paragraphs go through ``nlp.pipe`` separately, which is faster than one long document, and has no length limit.
-    """
+    """Tile a text with the sentences of a spaCy ``Language``; separate paragraphs are faster, and of any length."""
     ends = set(paragraphs(text).edges.tolist())
     for start, doc in spacy_documents(text, nlp):
         rule = "the spaCy pipeline must find sentences: add a parser or a sentencizer"
@@ -58,18 +55,10 @@ class _Coerced:
 def as_tiler(splitter: SplitterLike = None, language: str = AUTO) -> Tiler:
     """Coerce a sentence splitter to a tiler, which can be pickled if ``splitter`` can.
 
-    Parameters
-    ----------
-    splitter : None for `sentences` in ``language``; ``"plain"`` for `plain_sentences`; ``"edus"`` for clauses, with the
-        defaults of `chunkers.experimental.edus.Edus`; a spaCy ``Language``; or a callable that takes a text and returns
-        `Units`, edges, ``(start, end)`` spans, or strings that are verbatim parts of the text, in order, with only
-        white space between.
-
-    Anything else raises `ConfigurationError`. The tiler raises it too, naming the piece, if the splitter loses,
-    reorders or rewrites text.
-
-    >>> as_tiler(str.split)("to be  or").strings()
-    ['to ', 'be  ', 'or']
+    It is None for `sentences` in ``language``; ``"plain"`` for `plain_sentences`; ``"edus"`` for clauses
+    (`chunkers.experimental.edus.Edus`); a spaCy ``Language``; or a callable that returns `Units`, edges, ``(start,
+    end)`` spans, or verbatim parts of the text, in order, with only white space between. Anything else raises
+    `ConfigurationError`, as does the tiler, naming the piece, if the splitter loses, reorders or rewrites text.
     """
     if splitter is None:
         return partial(sentences, language=language)

@@ -86,14 +86,7 @@ _COMMAND = re.compile(
 
 
 class Head(NamedTuple):
-    """The caption and the header rows of a table.
-
-    Parameters
-    ----------
-    caption : the caption within the table, without markup.
-    rows : the texts of the cells of each header row.
-    end : offset in the table where its head ends.
-    """
+    """The caption of a table, without markup, the texts of each header row, and the offset where its head ends."""
 
     caption: str = ""
     rows: Sequence[Sequence[str]] = ()
@@ -157,11 +150,7 @@ def tilers(kind: Form) -> tuple[Tiler, ...]:
 
 
 def groups(text: str, kind: Form) -> Units:
-    r"""Split between rows, but keep the head with the first row, and rows together that a cell spans.
-
-    >>> groups("| a |\n| - |\n| b |\n| c |", "pipes").strings()
-    ['| a |\n| - |\n| b |\n', '| c |']
-    """
+    """Split between rows, but keep the head with the first row, and rows together that a cell spans."""
     ends, reach = list[int](), 0
     table = _rows(text, kind)
     for number, row in enumerate(table):
@@ -181,11 +170,7 @@ def rows(text: str, kind: Form) -> Units:
 
 
 def cells(text: str, kind: Form) -> Units:
-    r"""Split between the cells of rows.
-
-    >>> cells("| a | b |\n", "pipes").strings(), cells(r"a & b \\", "latex").strings()
-    (['| a ', '| b |\n'], ['a ', '& b \\\\'])
-    """
+    """Split between the cells of rows."""
     if kind == "html":
         tags = [tag for tag in _html_tags(text) if tag.name in {"td", "th"} and not tag.close]
         depth = min((tag.depth for tag in tags), default=0)
@@ -203,11 +188,7 @@ def cells(text: str, kind: Form) -> Units:
 
 
 def cell_parts(text: str) -> Units:
-    """Split the contents of a cell of HTML at its paragraphs, line breaks and nested tables.
-
-    >>> cell_parts("<td>a<br>b<table><tr><td>c</td></tr></table></td>").strings()
-    ['<td>a<br>', 'b', '<table><tr><td>c</td></tr></table></td>']
-    """
+    """Split the contents of a cell of HTML at its paragraphs, line breaks and nested tables."""
     tags, ends, last = list(_html_tags(text)), list[int](), 0
     first = next((tag for tag in tags if tag.name in {"td", "th"} and not tag.close), None)
     depth = first.depth if first and not _ANY_TAG.sub("", text[: first.start]).strip() else 0
@@ -229,13 +210,8 @@ def formula_rows(text: str) -> Units:
 
 
 def head(text: str, kind: Form | None = None) -> Head:
-    r"""Return the head of a table.
-
-    Header rows are those above the rule of a pipe table, the leading ones in ``thead`` or of ``th`` alone, in LaTeX
-    those above the first rule; if there are none, the first row. A table of lines alone has no head.
-
-    >>> head("<table><tr><th colspan=2>a</th></tr><tr><td>1</td><td>2</td></tr></table>").rows
-    [['a', '']]
+    """Return the head of a table: the rows above the rule of a pipe table or the first rule in LaTeX, the leading ones
+    in ``thead`` or of ``th`` alone; if there are none, the first row. A table of lines alone has no head.
     """
     kind = form(text) if kind is None else kind
     if kind == "asciidoc":

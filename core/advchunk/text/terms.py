@@ -35,13 +35,8 @@ _UNSPACED = f"[{UNSPACED}]"  # pairs of characters serve as words
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Terms:
-    """The terms of n units, in reading order.
-
-    Parameters
-    ----------
-    ids : (m,) the number of each term, 0..size - 1; equal for equal terms.
-    edges : (n + 1,) offsets of the units in ``ids``; the last is m.
-    size : distinct terms of the text. Stop words are not in ``ids`` but counted here: the author could have used them.
+    """The terms of n units: ``ids`` (m,), 0..size - 1 and equal for equal terms, and ``edges`` (n + 1,), the units'
+    offsets in these. Stop words are not in ``ids`` but counted in ``size``: the author could have used them.
     """
 
     ids: Ints
@@ -63,10 +58,7 @@ class Terms:
 def terms_of(
     texts: Iterable[Sequence[str]], form: Callable[[str], str] = str, left_out: Collection[str] = frozenset()
 ) -> Terms:
-    """Map each word of n units to a term number, in the order of first appearance.
-
-    Words ``left_out``, in lower case, are excluded, but their terms still count in ``size``.
-    """
+    """Map words of n units to terms by first appearance; those ``left_out`` (lower case) only count in ``size``."""
     return _encode(texts, _Numbers(form, left_out))
 
 
@@ -100,11 +92,7 @@ class _Numbers(dict[str, int]):
 
 
 def bigrams(words: Terms) -> Terms:
-    """Return the pairs of neighboring terms (bigrams) in each unit.
-
-    >>> bigrams(terms_of([["tax", "law", "tax", "law"], ["law"]])).ids.tolist()
-    [0, 1, 0]
-    """
+    """Return the pairs of neighboring terms (bigrams) in each unit."""
     unit = np.repeat(np.arange(len(words)), np.diff(words.edges))
     inner = unit[1:] == unit[:-1]
     distinct, ids = np.unique((words.ids[:-1] * words.size + words.ids[1:])[inner], return_inverse=True)
@@ -155,19 +143,12 @@ def word_tokens(text: str) -> list[str]:
 
 
 def searchable_words(text: str) -> list[str]:
-    """Return the words and numbers of a text, for search; for a script without spaces, pairs of characters.
-
-    >>> searchable_words("Don't move GPT-4 in 2024: 天気予報")
-    ["Don't", 'move', 'GPT', '4', 'in', '2024', '天気', '気予', '予報']
-    """
+    """Return the words and numbers of a text, for search; for a script without spaces, pairs of characters."""
     return _words(text, r"[\p{L}\p{N}]")
 
 
 def make_stemmer(stemmer: Stemmer, language: str) -> Callable[[str], str]:
-    """Return a function that stems a word in lower case; it returns the word itself in a language without a stemmer.
-
-    "snowball" supports about thirty languages; "porter" is the original English stemmer.
-    """
+    """Return a function that stems a lower-case word; in a language without a stemmer, it returns the word."""
     from Stemmer import Stemmer as Snowball
 
     name = {"snowball": language_code(language), "porter": "porter", "none": ""}[stemmer]
@@ -189,11 +170,7 @@ def make_stemmer(stemmer: Stemmer, language: str) -> Callable[[str], str]:
 
 @cache
 def stop_words(which: StopWords, language: str) -> frozenset[str]:
-    """Return the stop words of a language, in lower case; none for a language without a list.
-
-    "snowball" has short lists for thirteen languages (179 English words); "glasgow" is a longer English list (318),
-    used by the reference implementation of BayesSeg, and needs scikit-learn.
-    """
+    """Return the stop words of a language, in lower case, if any; "glasgow", as in BayesSeg, needs scikit-learn."""
     code = language_code(language)
     if which == "snowball":
         lists = json.loads(files("advchunk.text").joinpath("stop_words.json").read_text(encoding="utf-8"))

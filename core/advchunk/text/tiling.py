@@ -51,19 +51,12 @@ class RowTiler:
 
 
 def from_ends(text: str, ends: Iterable[int]) -> Units:
-    """Tile ``text`` with units that end at ``ends``, in any order, and at the end of the text.
-
-    >>> from_ends("abcd", [3, 1]).strings()
-    ['a', 'bc', 'd']
-    """
+    """Tile ``text`` with units that end at ``ends``, in any order, and at the end of the text."""
     return Units(text, np.array(sorted({0, *ends, len(text)}), dtype=np.int64))
 
 
 def has_one(text: str, pieces: Iterable[str]) -> bool:
-    """Return True if one of the pieces is in a text.
-
-    Searches for constant pieces are faster than one for a pattern of all, and the loop is faster than a generator.
-    """
+    """Return True if a piece is in a text; a loop of constant searches is faster than one pattern or a generator."""
     for piece in pieces:  # noqa: SIM110
         if piece in text:
             return True
@@ -105,11 +98,8 @@ def after(text: str, pattern: re.Pattern[str]) -> Units:
 
 
 def owning_space(text: str, ends: Iterable[int], starts: Sequence[int] = ()) -> Units:
-    """Tile with ascending ``ends``, each moved within the white space around it to the end of the unit that owns it.
-
-    Parameters
-    ----------
-    starts : ascending offsets at which units begin, whatever owns the white space around them.
+    """Tile with ascending ``ends``, each moved within the white space around it to the end of the unit that owns it;
+    units begin at ascending ``starts``, whatever owns the white space.
     """
     moved, at, match = list[int](), leading_space(text), _SPACE.match
     for end in ends:
@@ -140,13 +130,9 @@ def lines(text: str) -> Units:
 
 
 def outermost(tiler: Tiler) -> Tiler:
-    r"""Return a tiler of code that joins units of whole lines, so that the indented ones stay with what is above them.
-
-    Units are joined to the least indented one above, at the least indentation that leaves no part over half of the
-    text. A line that only closes brackets or ends a block stays with what it closes.
-
-    >>> outermost(lines)("if a:\n    b\n}\nif c:\n    d\n}\n").strings()
-    ['if a:\n    b\n}\n', 'if c:\n    d\n}\n']
+    """Return a tiler of code that joins units of whole lines to the least indented one above, at the least indentation
+    that leaves no part over half of the text. A line that only closes brackets or ends a block stays with what it
+    closes.
     """
 
     def joined(text: str) -> Units:
@@ -173,11 +159,7 @@ def clauses(text: str) -> Units:
 
 
 def words(text: str) -> Units:
-    """Split after runs of white space, and in scripts without spaces where no word goes on (`scripts.word_places`).
-
-    >>> words("to  be or").strings(), words("東京は、日本の首都").strings()
-    (['to  ', 'be ', 'or'], ['東京は、', '日本の', '首都'])
-    """
+    """Split after runs of white space, and in scripts without spaces where no word goes on (`word_places`)."""
     ends = accumulate(map(len, _WORD.findall(text)))
     return from_ends(text, [*ends, *word_places(text)] if has_unspaced(text) else ends)
 
@@ -216,13 +198,7 @@ def characters(text: str) -> Units:
 
 
 def align(text: str, pieces: Iterable[str]) -> Units:
-    """Tile ``text`` with verbatim ``pieces`` of it, in order; raise `ConfigurationError` if they do not cover it.
-
-    White space between two pieces goes to the first, indentation to the second.
-
-    >>> align("One.  Two. ", ["One.", "Two."]).strings()
-    ['One.  ', 'Two. ']
-    """
+    """Tile ``text`` with verbatim ``pieces`` (as `from_spans`); raise `ConfigurationError` if they do not cover it."""
     spans, at = list[tuple[int, int]](), 0
     for piece in pieces:
         start = text.find(piece, at)

@@ -42,11 +42,7 @@ _FUNCTIONS = frozenset(["arrow_function", "function_expression", "generator_func
 
 
 def is_definition(node: Node) -> bool:
-    """Return True if a node of a type in ``definitions`` is a definition.
-
-    Classes, modules and the like need a body; variables, fields and keys of scripts a function, or a call that gets
-    one; types of C a body, those of Go fields or methods; properties of C# code.
-    """
+    """Return True if a node of a type in ``definitions`` has what makes it one, such as a body or a function."""
     if node.type in _WITH_BODY:
         return node.child_by_field_name("body") is not None
     if node.type in _WITH_VALUE:
@@ -72,12 +68,8 @@ _FILE_KEYS = ("source", "file_path", "file_name")  # of metadata; the first is L
 
 
 def detect_language(name: str, text: str = "", metadata: Mapping[str, Any] | None = None) -> str:
-    r"""Detect the language of source code from the name of its file, the metadata, or the first line; "" if unknown.
-
-    The metadata may name it as ``language``, or its file as ``source``, ``file_path`` or ``file_name``.
-
-    >>> detect_language("tea.py"), detect_language("", "#!/bin/sh\nboil"), detect_language("tea.md")
-    ('python', 'bash', '')
+    """Return the language of code by its file's name, metadata (``language``, or the file as ``source``, ``file_path``
+    or ``file_name``), or first line; "" if unknown.
     """
     metadata = metadata or {}
     if metadata.get("language") in LANGUAGES:

@@ -61,10 +61,9 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, 
 def code_blocks(text: str, language: str) -> tuple[Block, ...]:
     """Return the blocks of source code, which cover it, except for white space between them.
 
-    A definition is a block of code with its name as title and its depth as level. One that contains others is a
-    heading, which ends where its first statement or definition begins. Comments, decorators and attributes above a
-    definition are a heading without title, which stays with it. Other statements are blocks of code, which end at blank
-    lines; the first has the title "", because it is in no definition but those around it.
+    A definition is code with its name as title and its depth as level; one that contains others is a heading, which
+    ends where its first statement or definition begins. Comments and decorators above one are a heading without title.
+    Other statements end at blank lines; the first has the title "", because it is in no definition but those around it.
     """
     grammar = load_grammar(language)
     from tree_sitter import Parser

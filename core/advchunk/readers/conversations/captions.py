@@ -51,12 +51,7 @@ class _Cue:
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    r"""Read captions with the times and the speakers of their blocks, and the offset of each character in the file.
-
-    >>> document = read("WEBVTT\n\n00:01.000 --> 00:02.500\n<v Ann>Is there tea?\n\n00:03.000 --> 00:04.000\n<v Bob>Yes.")
-    >>> document.text, [block.metadata["start_time"] for block in document.blocks]
-    ('Ann: Is there tea?\n\nBob: Yes.', [1.0, 3.0])
-    """  # noqa: E501
+    """Read captions with the times and speakers of their blocks, and the offset of each character in the file."""
     flat = flatten(text)
     is_vtt = flat.lstrip("\ufeff \t\n").startswith("WEBVTT")
     cues = [part for cue in _cues(text, flat, is_vtt) for part in _voices(flat, cue)]

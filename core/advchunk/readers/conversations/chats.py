@@ -35,14 +35,7 @@ class _Message(NamedTuple):
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    """Read the JSON of a chat: each message is "Name: text", with ``speakers``, ``start_time`` and ``end_time`` (ISO
-    8601).
-
-    >>> message = '{"user": "U1", "user_profile": {"real_name": "Ann"}, "ts": "1710238533.000100", "text": "Tea, <@U1>?"}'
-    >>> document = read(f"[{message}]")
-    >>> document.text, document.blocks[0].metadata["start_time"]
-    ('Ann: Tea, @Ann?', '2024-03-12T10:15:33Z')
-    """  # noqa: E501
+    """Read the JSON of a chat: each message is "Name: text", with ``speakers`` and times in ISO 8601."""
     root = parse_json(text, key="messages")
     properties = dict[str, Any]()
     if "guild" in root or "channel" in root:

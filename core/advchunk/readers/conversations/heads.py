@@ -63,11 +63,7 @@ class TurnHead(NamedTuple):
 
 
 def find_heads(text: str, spans: Sequence[tuple[int, int]] | None = None) -> list[TurnHead]:
-    r"""Return the possible heads of turns in ascending, disjoint spans of a text (`tiling.flatten`), or in all of it.
-
-    >>> [(head.name, head.stamps) for head in find_heads("Ann Lee (Chair): Tea?\n[00:01:02] Bob: Yes.\nCy  1:03\nMilk.")]
-    [('Ann Lee', ()), ('Bob', (62.0,)), ('Cy', (63.0,))]
-    """  # noqa: E501
+    """Return the possible heads of turns in ascending, disjoint spans of a text (`tiling.flatten`), or in all of it."""
     heads, lines = list[TurnHead](), _lines(text, [(0, len(text))] if spans is None else spans)
     for match in filter(None, (_HEAD.match(text, line, end) for line, end in lines)):
         group = next(name for name in ("asked", "name", "named", "timed") if match[name])
@@ -134,10 +130,8 @@ def is_name(name: str) -> bool:
 
 
 def is_conversation(heads: Sequence[TurnHead], text: str, paragraphs: Iterable[tuple[int, int]]) -> bool:
-    """Return True if several speakers recur, and most of the paragraphs, given by their spans, begin with one.
-
-    Without time stamps, most speeches must end like a sentence or be long, as values of fields do not; and speakers in
-    one strict order, as fields of records are, must ask questions.
+    """Return True if several speakers recur and begin most paragraphs. Unlike fields and records, without time stamps
+    most speeches must end like a sentence or be long, and speakers in one strict order must ask questions.
     """
     names = [head.name for head in heads]
     counts = Counter(names)

@@ -41,15 +41,9 @@ def detect_whatsapp(text: str, name: str = "", metadata: Mapping[str, Any] | Non
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    r"""Read a chat as "Name: text"; pictures that were omitted are dropped, and what the program says is a paragraph.
-
-    Whether the day or the month comes first is told from all dates: it must be a date, and they ascend; the day, if
-    both do.
-
-    >>> document = read("[12.03.24, 10:15:33] Ann: Tea?\n[12.03.24, 10:16:02] Bob: Yes.")
-    >>> document.text, document.blocks[0].metadata
-    ('Ann: Tea?\n\nBob: Yes.', {'speakers': ['Ann'], 'start_time': '2024-03-12T10:15:33', 'end_time': '2024-03-12T10:15:33'})
-    """  # noqa: E501
+    """Read a chat as "Name: text"; omitted pictures are dropped, and what the program says is a paragraph. Of day and
+    month, that comes first which makes all dates exist and ascend; the day, if both do.
+    """
     heads = [*_HEAD.finditer(text)]
     rule = "a WhatsApp chat must have messages that begin with a date, a time and a name"
     require(bool(heads) or not text.strip(), rule, text.strip()[:60])

@@ -30,14 +30,7 @@ class _Turn(NamedTuple):
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    r"""Read a transcript; time stamps become metadata, and "Name 0:03" above a text becomes "Name: " before it.
-
-    Without time stamps, the text stays as it is.
-
-    >>> document = read("Ann  0:03\nTea?\n\nBob  0:05\nYes.")
-    >>> document.text, [(block.title, block.metadata) for block in document.blocks][0]
-    ('Ann: Tea?\n\nBob: Yes.', ('Ann', {'speakers': ['Ann'], 'start_time': 3.0, 'end_time': 5.0}))
-    """
+    """Read a transcript; time stamps become metadata, and "Name 0:03" above a text becomes "Name: " before it."""
     blocks = _layout(text)
     turns = _turns(text, blocks, _recurring(text, blocks, _heads(text, blocks)))
     if all(turn.head is None or turn.head.has_label for turn in turns):

@@ -15,20 +15,9 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    r"""Read a notebook (nbformat 3 to 5): Markdown cells as they are, code in fences of its language, outputs below it.
-
-    Outputs are texts of up to 1,000 characters, of which longer ones are cut off, with "..."; pictures and HTML are
-    left out. Places in the file are not kept.
-
-    >>> cells = '[{"cell_type": "markdown", "source": ["# Tea\\n", "Green."]}, {"cell_type": "code", "source": "brew()"}]'
-    >>> print(read('{"cells": %s, "metadata": {"kernelspec": {"language": "python"}}}' % cells).text)
-    # Tea
-    Green.
-    <BLANKLINE>
-    ```python
-    brew()
-    ```
-    """  # noqa: E501
+    """Read a notebook (nbformat 3 to 5): Markdown cells as they are, code in fences of its language, outputs below it,
+    cut at 1,000 characters. Pictures, HTML, and places in the file are left out.
+    """
     root = parse_json(text)
     about = root.object("metadata") or Object({})
     kernel, own = about.object("kernelspec") or Object({}), about.object("language_info") or Object({})

@@ -101,15 +101,7 @@ def write(value: Any, markup: str, id: str = "", metadata: Mapping[str, Any] | N
 
 
 def restore_layout(chunk: Document) -> Document | None:
-    r"""Return the text of a chunk of data with its records and tables; it begins in that of its ``json_path``.
-
-    For other documents, None.
-
-    >>> from advchunk.records import write_metadata
-    >>> about = write_metadata({}, {"json_path": "orders[2]"})
-    >>> [block.title for block in restore_layout(Document("note: late\n\norders[3]\nid: 4", metadata=about)).blocks]
-    ['orders[2]', 'orders[3]']
-    """
+    """Return the text of a chunk of data, which begins at its ``json_path``, with records and tables; else None."""
     own = written_metadata(chunk.metadata).get("json_path")
     if not isinstance(own, str):
         return None

@@ -6,15 +6,8 @@ from advchunk.text.separated import cell_ends, declaration_end, find_table, reco
 
 
 def blocks(text: str) -> tuple[Block, ...]:
-    r"""Return a table as one block; no block for a text in which no separator makes columns, which is read as plain
-    text.
-
-    The separators are those of `text.separated`. A line such as ``sep=;`` is in no block, other lines above the table
-    are a paragraph. Chunks have whole records while these fit, and the later ones
-    have the header as context.
-
-    >>> blocks("tea,price\ngreen,2\n")[0].kind, blocks("Tea.")
-    ('table', ())
+    """Return a table as one block; none if no separator (`text.separated`) makes columns. A line such as ``sep=;`` is
+    in no block, other lines above the table are a paragraph.
     """
     start, kind = find_table(text)
     if kind:

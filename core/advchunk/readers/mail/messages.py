@@ -31,28 +31,17 @@ MAX_DEPTH = 3
 
 
 def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    r"""Read a message, or a mailbox of one message, without attachments; see `read_all`.
-
-    >>> document = read(b"Subject: Tea\nFrom: Ann <ann@a.org>\n\nGreen.\n\nBob wrote:\n> Which tea?\n")
-    >>> document.metadata["title"], [(block.kind, document.text[slice(*block.span)]) for block in document.blocks]
-    ('Tea', [('paragraph', 'Green.'), ('paragraph', 'Bob wrote:'), ('quote', '> Which tea?')])
-    """
+    """Read a message, or a mailbox of one message, without attachments; see `read_all`."""
     return next(iter(read_all(data, id=id, metadata=metadata)), Document("", id, (), metadata or {}, markup="mail"))
 
 
 def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> list[Document]:
     """Read the messages of a file, each followed by its attachments, which are read by their names.
 
-    A message is its text, or its HTML if that says more. The signature is metadata, ``signature``, and so is the
-    ``encoding`` that was found if the text is not in the declared one. Paragraphs that are quoted from the message that
-    it answers are blocks of their own, "quote". Metadata are the subject as ``title``, ``from``, ``to``, ``cc``,
-    ``date`` (ISO 8601), ``message_id`` and ``in_reply_to``; ``attachments`` are the names of those, and
-    ``unread_attachments`` of those that cannot be read, which ``left_out`` counts. Attachments have ``attached_to``,
-    the name of their message.
-
-    Raises
-    ------
-    ConfigurationError : the data are no message.
+    A message is its text, or its HTML if that says more; paragraphs quoted from the message that it answers are blocks
+    "quote". Metadata are the subject as ``title``, ``from``, ``to``, ``cc``, ``date`` (ISO 8601), ``message_id``,
+    ``in_reply_to``, ``signature``, the ``encoding`` if not the declared one, and the names in ``attachments`` and
+    ``unread_attachments``; attachments have ``attached_to``. Raise `ConfigurationError` if the data are no message.
     """
     starts = list(_START.finditer(data)) if data.startswith(b"From ") else []
     ends = [*(start.start() for start in starts[1:]), len(data)]

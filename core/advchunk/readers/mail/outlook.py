@@ -43,14 +43,9 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
 
 
 def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> list[Document]:
-    """Read a message of Outlook, followed by its attachments, as mail is read (`readers.mail.messages.read_all`).
-
-    Its text is the plain one, or else its HTML. A text that is compressed RTF alone is named in ``unread_attachments``.
-
-    Raises
-    ------
-    Unreadable : the data are no message of Outlook, or damaged.
-    MissingExtra : olefile is not installed.
+    """Read a message of Outlook and its attachments as mail (`readers.mail.messages.read_all`). A text that is
+    compressed RTF alone is in ``unread_attachments``. Raise `Unreadable` for other or damaged data, `MissingExtra`
+    without olefile.
     """
     library = import_extra("olefile", "office")
     try:

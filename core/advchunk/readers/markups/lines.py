@@ -21,20 +21,17 @@ _INDENT, _WORD = re.compile(r"[ \t]*"), re.compile(r"\S")
 
 
 class LineRule(NamedTuple):
-    """A kind of block, and the lines that it consists of.
+    """A kind of block, and the lines that it consists of; ``kind`` is None for those that belong to the block below.
 
-    Parameters
-    ----------
-    kind : of the block; None for lines that belong to the block below them, such as attributes.
-    opens : pattern of the beginning of its first line. Its groups are the ``title`` of a heading; what tells the level
-        of one: ``level`` by its length, the ``name`` of a section, or ``style`` by the order in which underlines
-        appear; and ``marks``, as many as the level of an item, which is else told by indentation.
-    until : which line is the last: "blank" is the one before a blank line or another block, "line" the first, "match"
-        the end of what ``opens`` matches. "deeper" and "as deep" go on while lines are indented more than, or as much
-        as, the first, "same" while ``opens`` matches. Another value is the pattern of the last line, in which
-        ``{close}`` is what that group of ``opens`` matched; without such a line, the block ends as with "blank".
-    interrupts : False if a paragraph above must end with a blank line.
-    after : what the block above ends with.
+    ``opens`` matches the beginning of the first line. Its groups are the ``title`` of a heading; what tells the level
+    of one: ``level`` by its length, the ``name`` of a section, or ``style`` by the order in which underlines appear;
+    and ``marks``, as many as the level of an item, which is else told by indentation.
+
+    ``until`` tells the last line: "blank" is the one before a blank line or another block, "line" the first, "match"
+    the end of what ``opens`` matches. "deeper" and "as deep" go on while lines are indented more than, or as much as,
+    the first, "same" while ``opens`` matches. Another value is the pattern of the last line, in which ``{close}`` is
+    what that group of ``opens`` matched; without such a line, the block ends as with "blank". ``interrupts`` is False
+    if a paragraph above must end with a blank line; ``after`` is what the block above ends with.
     """
 
     kind: BlockKind | None
@@ -54,13 +51,9 @@ class _Open(NamedTuple):
 
 @dataclass(frozen=True)
 class Markup:
-    """A reader of a markup.
-
-    Parameters
-    ----------
-    rules : in the order in which they are tried; other lines are paragraphs.
-    fields : pattern of each field of metadata, with a group ``title``.
-    environments : pattern of what opens (``begin``) and closes a list, if lists are nested by these.
+    """A reader of a markup. ``rules`` are tried in order; other lines are paragraphs. ``fields`` are patterns of
+    metadata with a group ``title``; ``environments`` matches what opens (``begin``) and closes a list, if these nest
+    lists.
     """
 
     rules: Sequence[LineRule]

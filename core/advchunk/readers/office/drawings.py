@@ -29,11 +29,7 @@ def read_drawing(
     drawing: Any, part: str, package: Package, flow: Flow, own: Mapping[str, Callable[[Any], None]] | None = None
 ) -> Iterator[Callable[[], None]]:
     """Yield a function for each paragraph, SmartArt, and chart, which adds it to the flow, and count what is not text.
-
-    Parameters
-    ----------
-    drawing : an element of ``part``.
-    own : functions for further elements, such as tables, by name.
+    ``own`` has functions for further elements, such as tables, by name.
     """
     add = {"a:p": lambda element: flow.paragraph("paragraph", _pieces(element, flow.targets)), **(own or {})}
     add["a:r"] = lambda element: flow.paragraph("paragraph", _pieces([element], flow.targets))  # outside of paragraphs
@@ -58,11 +54,7 @@ def visible(drawing: Any, stop: Collection[str]) -> Iterator[Any]:
 
 
 def description(element: Any) -> str:
-    r"""Return the description of a picture, or "" if it is none, such as the name of a file.
-
-    >>> description({"descr": "A cup\n\nAI-generated content may be incorrect."}), description({"descr": "cup.png"})
-    ('A cup', '')
-    """
+    """Return the description of a picture, or "" if it is none, such as the name of a file."""
     text = squeeze(_GENERATED.sub("", element.get("descr") or element.get("alt") or ""))
     return "" if _FILE_NAME.fullmatch(text) else text
 
@@ -134,12 +126,7 @@ def _pieces(parent: Any, targets: Mapping[str, str]) -> Iterator[tuple[str, str]
 
 
 def add_paragraphs(flow: Flow, body: Any, plain: Collection[int] | None) -> None:
-    """Add the paragraphs of a shape or a cell.
-
-    Parameters
-    ----------
-    plain : levels whose paragraphs have no bullets unless they say so; None if no paragraph has.
-    """
+    """Add paragraphs; those at ``plain`` levels have no bullets unless they say so; with None, none has any."""
     counts = Counter[int]()
     for paragraph in drawn_paragraphs(body):
         pieces, properties = [*_pieces(paragraph, flow.targets)], child_at(paragraph, "a:pPr")

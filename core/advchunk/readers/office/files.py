@@ -41,23 +41,14 @@ _log = logging.getLogger("advchunk")
 def read(
     data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None, hidden: bool = False, links: bool = False
 ) -> Document:
-    """Read a file of Word, PowerPoint, Excel, or OpenDocument, RTF, or an EPUB; its bytes decide which.
+    """Read Word, PowerPoint, Excel, OpenDocument, RTF, or EPUB, told by its bytes; the text is what a person sees.
 
-    The text is what a person sees: headings and items with their numbers, tables in Markdown, raised numbers as such,
-    and notes as ``[^1]``. A slide is a ``page``, with its notes; a sheet begins with its name as heading, which is also
-    its ``sheet``. A table that marks no header has its first row as header. The metadata have the file's ``title`` and
-    ``authors``, and ``left_out`` counts the comments, deletions, pictures, headers ... that are not in the text, as the
-    log does. Nothing in the file is run, and nothing outside it is read.
-
-    Parameters
-    ----------
-    hidden : read what the file hides, too: text, sheets, rows, columns, and slides.
-    links : write links as in Markdown, with their targets, outside headings and code; else just their text.
-
-    Raises
-    ------
-    Unreadable : the file is in none of these formats, damaged, encrypted, or would unpack to too much (`Package`).
-    MissingExtra : lxml, or selectolax for an EPUB, is not installed.
+    Headings and items have their numbers, and notes are ``[^1]``. A slide is a ``page``, with its notes; a sheet begins
+    with its name as heading, which is also its ``sheet``. A table that marks no header has its first row as header.
+    ``left_out`` in the metadata counts the comments, deletions, pictures, headers ... that are not in the text. Nothing
+    in the file is run, and nothing outside it is read. ``hidden`` adds hidden text, sheets, rows, columns, and slides.
+    Raise `Unreadable` if the file is in no such format, damaged, encrypted, or would unpack to too much (`Package`),
+    `MissingExtra` without lxml, or selectolax for an EPUB.
     """
     name, flow = id or "the file", Flow(hidden=hidden, links=links)
     try:

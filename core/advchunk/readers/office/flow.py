@@ -25,11 +25,7 @@ def link(pieces: list[tuple[str, str]], target: str) -> list[tuple[str, str]]:
 
 
 def field_target(instruction: str) -> str:
-    """Return the address to which a field leads, "" if it is no link.
-
-    >>> field_target(' HYPERLINK "https://tea.org" '), field_target("PAGE")
-    ('https://tea.org', '')
-    """
+    """Return the address to which a field leads, "" if it is no link."""
     match = re.match(r'\s*HYPERLINK\s+"([^"]+)"', instruction)
     return match[1] if match else ""
 
@@ -37,16 +33,8 @@ def field_target(instruction: str) -> str:
 class Flow(Writer):
     """A `Writer` of paragraphs: lines of code are one block, as is a table of contents, and notes are at the end.
 
-    Parameters
-    ----------
-    hidden : whether what the file hides is read, too.
-    links : whether links are written with their targets.
-
-    Attributes
-    ----------
-    fields : metadata of the document; a heading that repeats its title is not repeated in the context of chunks.
-    shapes : functions that write the shapes of the open paragraph (`write_shapes`).
-    targets : addresses to which the part leads that is read, by id.
+    ``fields`` are metadata of the document, ``shapes`` functions that write the shapes of the open paragraph
+    (`write_shapes`), and ``targets`` addresses to which the part leads that is read, by id.
     """
 
     def __init__(self, *, hidden: bool = False, links: bool = False) -> None:
@@ -68,13 +56,9 @@ class Flow(Writer):
     ) -> None:
         r"""Write a paragraph, in which "\n" ends a line and "\f" a page.
 
-        Parameters
-        ----------
-        line : its text, or pieces of it (`join_scripts`), of which formulas have "formula", and signs of links "link";
-            those are not written in headings, code, and tables of contents.
-        label : the number or the marker that is shown before it.
-        depth : nesting of an item, from 0.
-        level : of a heading, from 1; 0 for others.
+        Pieces of a ``line`` (`join_scripts`) may be "formula", or "link" for the signs of links, which headings, code,
+        and tables of contents lack. ``label`` is the number or marker shown before it; ``depth`` of an item is from 0,
+        ``level`` of a heading from 1.
         """
         is_plain = bool(level) or kind == "code" or is_contents
         pieces = [(line, "")] if isinstance(line, str) else self.shown(line, is_plain=is_plain)

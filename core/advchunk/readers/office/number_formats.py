@@ -17,12 +17,9 @@ _MARK = "\ue000"
 
 
 def format_number(number: float, code: str, *, from_1904: bool = False) -> str:
-    """Write a number in the format of its cell; a date or a time is in ISO 8601, as precise as the format.
+    """Write a number in the format of its cell; a date or a time is in ISO 8601, as precise as the format. Fractions,
+    exponents, and unknown formats are plain numbers.
 
-    Fractions, exponents, and unknown formats are written as plain numbers.
-
-    >>> format_number(0.125, "0.0%"), format_number(-1234.5, "#,##0.00;(#,##0.00)"), format_number(12, '0" kg"')
-    ('12.5%', '(1,234.50)', '12 kg')
     >>> format_number(46082, "dd.mm.yyyy"), format_number(46082.5, "mmm yyyy"), format_number(1.5, "[h]:mm")
     ('2026-03-01', '2026-03', '36:00')
     """

@@ -56,13 +56,8 @@ class SheetCells(NamedTuple):
 
 
 def read_sheets(package: Package, flow: Flow) -> bool:
-    """Read the sheets that are not blank (`add_sheet`), and return True if there are any.
-
-    Values are as they are displayed (`format_number`); a formula whose value is not stored is the formula.
-
-    Raises
-    ------
-    ConfigurationError : there are more than 5,000,000 cells, such as between two that are far apart.
+    """Read the sheets that are not blank (`add_sheet`), with values as displayed (`format_number`); return True if any.
+    A formula whose value is not stored is itself. More than 5,000,000 cells raise `ConfigurationError`.
     """
     book, relations = package.xml(package.main), package.relations(package.main)
     reader = _Reader(package, flow, bool(is_on(child_at(book, "x:workbookPr"), key="date1904", default="0")))
@@ -76,10 +71,7 @@ def read_sheets(package: Package, flow: Flow) -> bool:
 
 
 def add_sheet(flow: Flow, name: str, sheet: SheetCells) -> None:
-    """Add a sheet that is not blank: its name as heading, a table for each run of rows, a lone cell as a paragraph.
-
-    Empty columns at the left, and empty cells at the right, are left out.
-    """
+    """Add a sheet that is not blank: its name as heading, a table for each run of rows, a lone cell as a paragraph."""
     flow.metadata = {"sheet": name}
     filled = {i: columns for i, row in sorted(sheet.rows.items()) if (columns := [j for j in row if row[j].strip()])}
     if filled:
@@ -195,11 +187,7 @@ def _rich_text(item: Any) -> str:
 
 @cache
 def _column(letters: str) -> int:
-    """Return the number of a column, from 0.
-
-    >>> _column("A"), _column("AB")
-    (0, 27)
-    """
+    """Return the number of a column, from 0: "AB" is 27."""
     return reduce(lambda count, letter: 26 * count + ord(letter) - 64, letters.upper(), 0) - 1
 
 

@@ -23,11 +23,7 @@ _PRIVATE = re.compile("[\ue000-\uf8ff]")
 
 
 def kind_of_style(name: str) -> tuple[BlockKind | None, int, bool]:
-    """Return the kind of the paragraphs of a style, their level, and whether they are a table of contents, by its name.
-
-    >>> kind_of_style("heading 2"), kind_of_style("Quote"), kind_of_style("toc 1"), kind_of_style("Body")
-    ((None, 2, False), ('quote', 0, False), (None, 0, True), (None, 0, False))
-    """
+    """Return block kind, heading level, and whether it is a table of contents, by the name of a style."""
     name = name.lower()
     heading = _HEADING.fullmatch(name)
     level = int(heading[1]) if heading else int(name == "title")
@@ -35,10 +31,8 @@ def kind_of_style(name: str) -> tuple[BlockKind | None, int, bool]:
 
 
 class Style(NamedTuple):
-    """The properties of a style, with those of the styles that it is based on.
-
-    ``level`` is that of a heading, ``script`` as in `join_scripts`, and ``numbered_by`` the style that has the list
-    ``num``.
+    """A style with the properties of those that it is based on. ``script`` is as in `join_scripts`, and ``numbered_by``
+    the style that has the list ``num``.
     """
 
     kind: BlockKind = "paragraph"

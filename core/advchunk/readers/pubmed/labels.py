@@ -64,12 +64,8 @@ class _Candidate(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def section_name(label: str) -> str | None:
-    """Return the section of a label's last word that names one; None if the label has any unknown word.
-
-    Known words are those of the published table, of more PubMed labels, and qualifiers such as "main".
-
-    >>> section_name("PATIENTS AND METHODS"), section_name("Main outcome measures"), section_name("Double")
-    ('Methods', 'Methods', None)
+    """Return the section of a label's last word that names one; None if any word is unknown. Known are those of the
+    published table, of more PubMed labels, and qualifiers such as "main".
     """
     words = re.findall("[a-z]+", label.lower())
     names = [_names()[word] for word in words if word in _names()]
@@ -85,13 +81,10 @@ def _names() -> Mapping[str, str]:  # the section of each word that names one
 def find_labels(text: str) -> list[Label]:
     """Find the labels of an abstract.
 
-    A label inside a line is capitalized, follows a sentence, and ends with a colon. At the start of a line that follows
-    a sentence or a blank line it may be in lower case, or end with a dash or the line. If the text begins with a label,
-    and labels of other sections have the same form, so may all: in lower case, before a dash or a full stop, inside a
-    line.
+    Inside a line, a label is capitalized, follows a sentence, and ends with a colon. At the start of a line after a
+    sentence or a blank line it may be in lower case, or end with a dash or the line. If the text begins with a label,
+    and labels of other sections have the same form, so may all, inside a line too.
 
-    >>> find_labels("BACKGROUND: A double-blind trial. Results: None.")
-    [Label(start=0, end=11, name='Background'), Label(start=34, end=42, name='Results')]
     >>> [label.name for label in find_labels("aim - to see. case-control study. results - none.")]
     ['Objective', 'Results']
     """

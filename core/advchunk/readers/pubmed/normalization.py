@@ -67,17 +67,9 @@ class AlignedText(NamedTuple):
 
 
 def normalize_abstract(source: str | AlignedText) -> AlignedText:
-    r"""Return an abstract without artifacts of typesetting.
-
-    HTML is stripped, characters are in NFKC, words divided at line ends are joined, white space is one space, or one
-    line end before a label, or a blank line. Characters that NFKC would turn into another number stay, such as the
-    exponent of 10⁹, and ½; so do ™ and ª.
-
-    >>> normalize_abstract("Weight\u2009fell   by 2&nbsp;kg/m<sup>2</sup>\n(p&lt;0.05) in the pla-\ncebo group.").text
-    'Weight fell by 2 kg/m2 (p<0.05) in the placebo group.'
-    >>> aligned = normalize_abstract("10<sup>9</sup>/L  of \ufb01brin")
-    >>> aligned.text, aligned.offsets[-6:].tolist()
-    ('10⁹/L of fibrin', [21, 22, 23, 24, 25, 26])
+    """Return an abstract without HTML, in NFKC, with words joined at line ends; white space is one space, or one line
+    end before a label, or a blank line. Characters that NFKC would turn into another number stay, such as the exponent
+    of 10⁹, and ½; so do ™ and ª.
     """
     abstract = AlignedText.of(source) if isinstance(source, str) else source
     if "<" in abstract.text:

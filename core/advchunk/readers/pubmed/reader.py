@@ -29,12 +29,8 @@ __all__ = [
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     """Read one abstract: plain text, with or without labels; a MEDLINE record; or a PubmedArticle in XML.
 
-    The last two have metadata, which ``metadata`` overrides, their uid as id by default, and an empty text if there is
-    no abstract (`readers.pubmed.records`). Several records, or XML that cannot be read, raise `ConfigurationError`.
-
-    >>> document = read("Aim: To see.  Results: It was seen.")
-    >>> [(block.kind, block.title or document.text[slice(*block.span)]) for block in document.blocks]
-    [('heading', 'Objective'), ('paragraph', 'To see.'), ('heading', 'Results'), ('paragraph', 'It was seen.')]
+    Records have metadata, their uid as id by default, and an empty text if there is no abstract
+    (`readers.pubmed.records`). Several, or XML that cannot be read, raise `ConfigurationError`.
     """
     if detect_format(text) != "pubmed":
         flat, offsets = normalize_abstract(text)

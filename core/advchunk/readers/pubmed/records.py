@@ -32,12 +32,7 @@ def read_records(text: str) -> list[Document]:
 
 
 def read_medline(text: str) -> list[Document]:
-    r"""Read MEDLINE records, as PubMed exports them ("PubMed format"); offsets map to their text.
-
-    >>> record, = read_medline("PMID- 7\nTI  - A trial of\n      tea.\nAB  - AIM: To\n      see.")
-    >>> record.id, record.metadata["title"], record.text
-    ('pubmed:7', 'A trial of tea.', 'AIM: To see.')
-    """
+    """Read MEDLINE records, as PubMed exports them ("PubMed format"); offsets map to their text."""
     whole = AlignedText.of(text)
     starts = [match.start() for match in _RECORD.finditer(text)]
     return [_read_record(whole.slice(a, b)) for a, b in pairwise([*starts, len(text)])]
@@ -61,10 +56,7 @@ def _read_record(record: AlignedText) -> Document:
 
 
 def read_pubmed_xml(text: str) -> list[Document]:
-    """Read the articles of PubMed's XML, as returned by EFetch. They have no offsets.
-
-    The section of a label is its ``NlmCategory``; without one, the label names it. For errors, see `parse_xml`.
-    """
+    """Return the articles of PubMed's XML, without offsets; sections are by ``NlmCategory``, or else by label."""
     tags = ("PubmedArticle", "PubmedBookArticle")
     return [_read_article(element) for element in parse_xml(text).iter() if element.tag in tags]
 
@@ -90,13 +82,9 @@ def from_sections(
     id: str = "",
     metadata: Mapping[str, Any] | None = None,
 ) -> Document:
-    r"""Return the document of an abstract with known sections, writing each as a line "LABEL: text".
-
-    Sections are label, text, and optionally the name. A section without a name is named by its label, if possible as in
-    the table. The text of a section without a label, "", may contain labels.
-
-    >>> from_sections([("AIM", "To see."), ("Key points", "Seen.")]).text
-    'AIM: To see.\nKey points: Seen.'
+    """Return the abstract of sections: label, text, and optionally name, each written as a line "LABEL: text". The
+    label names a section without a name, if possible as in the table; the text of one with the label "" may contain
+    labels.
     """
     text, labels, layout = "", list[Label](), list[Block]()
     for section in sections:

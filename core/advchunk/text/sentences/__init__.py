@@ -53,13 +53,8 @@ _MIN_PHRASES = 40
 
 
 def plain_sentences(text: str) -> Units:
-    """Split after ``.``, ``!`` or ``?`` and white space, and after the stops of all scripts.
-
-    The rule ignores abbreviations and closing quotes. Thai and Lao,
-    which have no stops, are split at spaces, as there.
-
-    >>> plain_sentences("Dr. Smith left. Why?").strings()
-    ['Dr. ', 'Smith left. ', 'Why?']
+    """Split after ``.``, ``!`` or ``?`` and white space, and after the stops of all scripts; the rule knows no
+    abbreviations or closing quotes. Thai and Lao, which have no stops, are split at spaces.
     """
     units = after(text, _PLAIN_SENTENCE_END)
     if text.isascii() or not _THAI.search(text):
@@ -69,11 +64,7 @@ def plain_sentences(text: str) -> Units:
 
 
 def published_sentences(text: str) -> Units:
-    r"""Split at ``(?<=[.!?])\s+`` alone, the rule of universal chunking and of LangChain's SemanticChunker.
-
-    >>> published_sentences("Dr. Smith left. Why?").strings()
-    ['Dr. ', 'Smith left. ', 'Why?']
-    """
+    r"""Split at ``(?<=[.!?])\s+`` alone, the rule of universal chunking and of LangChain's SemanticChunker."""
     return after(text, _PUBLISHED_SENTENCE_END)
 
 
@@ -85,11 +76,7 @@ def split_semicolons(units: Units) -> Units:
 
 @cache
 def language_code(language: str) -> str:
-    """Return the two- or three-letter code of a language, without its region.
-
-    >>> language_code("pt-BR")
-    'pt'
-    """
+    """Return the two- or three-letter code of a language, without its region."""
     return re.split("[-_]", language.lower())[0]
 
 
@@ -97,23 +84,16 @@ def sentences(text: str, language: str = AUTO, *, by_paragraph: bool = False, st
     """Split into sentences by rules, in time linear in the text.
 
     A blank line always ends a sentence; a line end alone does so only before a list item or a mail header, and after an
-    entry of a table of contents ("Tea ..... 22"). Letter case only
-    breaks ties. Brackets and quotes of up to 300 characters stay whole. A stretch of more than 600 characters without a
-    stop, as in a transcript, is divided into pieces of 100 to 300. Paragraphs are split separately, so an edit to one
-    does not affect another.
+    entry of a table of contents ("Tea ..... 22"). Letter case only breaks ties. Brackets and quotes of up to 300
+    characters stay whole. A stretch of more than 600 characters without a stop is divided into pieces of 100 to 300.
+    Paragraphs are split separately, so an edit to one does not affect another.
 
-    Parameters
-    ----------
-    language : code of the language; ``pt-BR`` counts as ``pt``. There are abbreviations and openers for 24 languages;
-        the words of English apply to others. The stops are those of all scripts in Unicode. "auto" detects it in the
-        text, and from each long paragraph (`detection.language_of`).
-    by_paragraph : tell the language of each paragraph of 200 characters or more; the others are in that given.
-    starts : ascending offsets at which lines begin that are split like paragraphs, such as items of a list.
+    There are abbreviations and openers for 24 languages; the words of English apply to others. ``by_paragraph`` tells
+    the language of each paragraph of 200 characters or more (`detection.language_of`). ``starts`` are ascending offsets
+    of lines that are split like paragraphs, such as items of a list.
 
     >>> sentences("Dr. Smith saw Fig. 3. She left... Why? See 1.5 mg (p = 0.03).").strings()
     ['Dr. Smith saw Fig. 3. ', 'She left... ', 'Why? ', 'See 1.5 mg (p = 0.03).']
-    >>> sentences("i went home. it was late.").strings()
-    ['i went home. ', 'it was late.']
     """
     by_paragraph = by_paragraph or language == AUTO
     code = language_code(language_of(text, language))

@@ -32,24 +32,12 @@ from advchunk.records import Block, BlockKind, Document, Span, write_metadata
 def document(
     doc: Any, *, id: str = "", metadata: Mapping[str, Any] | None = None, furniture: Furniture = "drop"
 ) -> Document:
-    """Read a ``DoclingDocument``, a ``ConversionResult``, or an exported dict, of any schema 1.x, as `read` reads JSON.
+    """Read a ``DoclingDocument``, a ``ConversionResult``, or an exported dict, of any schema 1.x, as `read` does.
 
     The metadata has ``title``, ``filename``, ``mimetype``, ``binary_hash``, ``source`` (its address, else the file
-    name) and ``page_count``, where the document has them. Blocks have ``places``.
-
-    Raises
-    ------
-    ConfigurationError : the conversion failed, or the document has another schema, or is larger than any real one; or,
-        with its path, a value has the wrong type, a reference is dangling, or an item contains itself.
-
-    >>> item = {"self_ref": "#/texts/0", "label": "text", "text": "Weight fell."}
-    >>> body = {"self_ref": "#/body", "children": [{"$ref": "#/texts/0"}]}
-    >>> document({"schema_name": "DoclingDocument", "version": "1.10.0", "name": "a", "body": body, "texts": [item]}).text
-    'Weight fell.'
-    >>> document({"schema_name": "DoclingDocument", "version": "2.0.0"})
-    Traceback (most recent call last):
-    advchunk.errors.ConfigurationError: a Docling document must be of schema DoclingDocument 1.x, got DoclingDocument 2.0.0
-    """  # noqa: E501
+    name) and ``page_count``. Raise `ConfigurationError` if the conversion failed, or the document has another schema or
+    is larger than any real one; with the path, for a wrong type, a dangling reference, or an item that contains itself.
+    """
     if hasattr(doc, "document"):
         status = getattr(doc, "status", "success")
         errors = [str(getattr(error, "error_message", error)) for error in getattr(doc, "errors", ())]
@@ -79,17 +67,11 @@ def is_chunk(metadata: Mapping[str, Any]) -> bool:
 
 
 def restore_layout(chunk: Document) -> Document | None:
-    r"""Return a chunk made by Docling with its layout, so that it can be split again; None for any other document.
+    """Return a chunk made by Docling with its layout, so that it can be split again; None for any other document.
 
-    Docling's loader puts headings and captions before the text of each chunk, one per line. They become blocks above
-    every piece; where they are missing, ``section`` and ``title_path`` of the metadata hold them. Every block has the
-    pages of the whole chunk, and boxes only if they are measured from the top, because the height of the page is
-    unknown.
-
-    >>> meta = {"schema_name": "docling_core.transforms.chunker.DocMeta", "headings": ["Results"],
-    ...         "doc_items": [{"label": "text", "prov": [{"page_no": 3}]}]}
-    >>> [block.kind for block in restore_layout(Document("Results\nWeight fell.", metadata={"dl_meta": meta})).blocks]
-    ['heading', 'paragraph']
+    Headings and captions, which Docling's loader puts before the text, one per line, become blocks above every piece;
+    where missing, they are those in the metadata. Every block has the pages of the whole chunk, and boxes only if they
+    are measured from the top, because the height of the page is unknown.
     """
     if not is_chunk(chunk.metadata):
         return None

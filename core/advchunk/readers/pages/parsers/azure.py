@@ -31,11 +31,7 @@ _INCH = 72.0  # points
 
 
 def restore_layout(loaded: Document) -> Document | None:
-    """Return a document of LangChain's loader, whose metadata are the whole result, with its layout; None for any
-    other.
-
-    The result is left out of the metadata.
-    """
+    """Return a loaded document with the layout of the result in its metadata, which is left out; None for others."""
     if not {"stringIndexType", "content"} <= loaded.metadata.keys():
         return None
     rest = {key: value for key, value in loaded.metadata.items() if key not in _KEYS}
@@ -129,11 +125,7 @@ def _cell(cell: Object) -> Cell:
 
 
 def _unit_offsets(content: str, unit: str) -> Ints:
-    """Return the offset in the content of each of its units, and of its end.
-
-    >>> _unit_offsets("a\U0001f375b", "utf16CodeUnit").tolist()
-    [0, 1, 1, 2, 3]
-    """
+    """Return the offset in the content of each of its units, and of its end."""
     units = ("unicodeCodePoint", "utf16CodeUnit", "textElements")
     require(unit in units, f"stringIndexType must be one of {', '.join(units)}", unit)
     if unit == "textElements":

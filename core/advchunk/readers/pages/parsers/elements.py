@@ -32,14 +32,7 @@ def kinds_of(parser: str) -> Mapping[str, BlockKind]:
 
 
 class ElementWriter(Writer):
-    r"""A `Writer` of elements, which are text, Markdown, HTML or cells; without ``keeps_furniture``, that is left out.
-
-    >>> writer = ElementWriter("mineru")
-    >>> writer.add_element("heading", "2.1 Green\ntea", 1)
-    >>> writer.add_element("item", "sencha", 1)
-    >>> writer.document().text
-    '2.1 Green tea\n\n- sencha'
-    """
+    """A `Writer` of elements: text, Markdown, HTML or cells; without ``keeps_furniture``, that is left out."""
 
     def __init__(self, markup: str, *, keeps_furniture: bool = False) -> None:
         super().__init__(markup)
@@ -96,13 +89,8 @@ class ElementWriter(Writer):
 
 @dataclass(frozen=True)
 class ElementReader:
-    """Reads the documents of a parser.
-
-    Parameters
-    ----------
-    markup : the name of the format.
-    write : writes the elements, and returns the document, with its own metadata.
-    key : that of the elements, if they are a list without anything else.
+    """Reads the documents of a parser. ``write`` writes the elements, and returns the document, with its own metadata;
+    ``key`` is that of the elements, if they are a list without anything else.
     """
 
     markup: str
@@ -112,17 +100,8 @@ class ElementReader:
     def read(
         self, result: Any, *, id: str = "", metadata: Mapping[str, Any] | None = None, furniture: Furniture = "drop"
     ) -> Document:
-        """Read the JSON of a document, or a result of the parser: its objects, or what is in its JSON.
-
-        Parameters
-        ----------
-        metadata : values that override those of the document.
-        furniture : whether page headers and footers are dropped, or kept as blocks.
-
-        Raises
-        ------
-        ConfigurationError : the JSON cannot be parsed, or is not of this parser; the message has the path.
-        MissingExtra : it has HTML, whose parser is not installed.
+        """Read the JSON of a document, or a result of the parser: its objects, or what is in its JSON. Raise
+        `ConfigurationError`, with the path, for other JSON, and `MissingExtra` without the parser of its HTML.
         """
         require(furniture in {"drop", "keep"}, "furniture must be 'drop' or 'keep'", furniture)
         value = load_json(result) if isinstance(result, str) else _to_plain(result)

@@ -14,14 +14,7 @@ _FROM_BELOW = frozenset({"PointSpace", "RelativeCoordinateSystem"})  # whose y g
 
 
 def restore_layout(element: Document) -> Document | None:
-    """Return an element that a loader returned as a document, with its layout; None for any other document.
-
-    Its metadata stays. The text of a table is written again, from its HTML.
-
-    >>> element = Document("Tea", metadata={"element_id": "a", "category": "Title", "page_number": 3})
-    >>> [(block.kind, block.places) for block in restore_layout(element).blocks]
-    [('heading', (Place(page=3, box=None),))]
-    """
+    """Return a loaded element with its layout, a table as its HTML has it; None for any other document."""
     metadata = element.metadata
     about = {key: metadata[key] for key, kind in _KEPT.items() if isinstance(metadata.get(key), kind)}
     category = metadata.get("category") if "element_id" in metadata else None

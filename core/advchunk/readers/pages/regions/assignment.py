@@ -24,10 +24,7 @@ _INSIDE = 0.5  # of a line inside a box that owns it
 
 
 def arrange(lines: Sequence[Line], detections: Iterable[Detected], fixed: Iterable[Part]) -> list[list[Line]]:
-    """Return the rows of a page whose lines have no order, column by column.
-
-    The lines of a detection are read together, as are those of a fixed part, and those that are close together.
-    """
+    """Return the rows of unordered lines, by column; those of a detection, a fixed part, or close by are together."""
     detections, owned = deduplicate(detections), defaultdict[int, list[Line]](list)
     tables = [detection.box for detection in detections if detection.kind == "table"]
     prose = [line for line in lines if not any(fraction_inside(line.box, box) > _INSIDE for box in tables)]

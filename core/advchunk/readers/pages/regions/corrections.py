@@ -49,10 +49,8 @@ def fixed_part(kind: BlockKind, lines: list[Line]) -> Part:
 
 
 def find_code(rows: Sequence[Sequence[Line]], setting: Setting) -> Iterator[Part]:
-    """Yield the pieces of code of a page: rows in a monospaced font, unless the text itself is set in one.
-
-    A single row is code only if it stands apart from the text around it: the last word of a paragraph may be
-    monospaced.
+    """Yield the code of a page: rows in a monospaced font, unless the text itself is set in one. A single row must
+    stand apart: the last word of a paragraph may be monospaced.
     """
     is_code = [not setting.font.mono and all(_may_be_code(line, setting) for line in row) for row in rows]
     start = 0

@@ -34,12 +34,8 @@ _FLOATING: frozenset[BlockKind] = frozenset({"figure", "table", "caption", "foot
 
 
 class DetectedPage(NamedTuple):
-    """A page, its lines, what a detector finds on it, and the tables that are drawn with lines.
-
-    Parameters
-    ----------
-    fixed : parts that a detector has read itself, whose lines are not among ``lines``.
-    is_ordered : whether the lines are in the order of a file, which is kept unless the page disproves it.
+    """A page, its lines, detections, and drawn tables. ``fixed`` are parts that a detector has read, whose lines are
+    not in ``lines``; with ``is_ordered``, the order of the file is kept unless the page disproves it.
     """
 
     sheet: Sheet
@@ -53,14 +49,10 @@ class DetectedPage(NamedTuple):
 def find_regions(pages: Iterable[DetectedPage]) -> tuple[list[Region], WordList]:
     """Return the regions of all pages in reading order, each line in one, and the words of the document.
 
-    Pages of a PDF are in the order of their text (`stream`). Running heads, tables that are drawn with lines, code, and
-    lines that run up or down the page are found first, by what repeats, by the drawing, by fonts and by heights,
-    because detectors find them badly; tables without lines by their columns, where a detector finds none. Detections
-    are only approximate: of two in the same place the more confident one counts, a table or figure absorbs everything
-    inside it except its caption, and a paragraph absorbs lines just outside its box that continue it. `corrections`
-    follow, of what the lines disprove. The boxes of regions are those of their lines.
-
-    Pages that are read from right to left are read in a mirror.
+    Running heads, drawn tables, code, and lines up or down the page are found first, because detectors find them badly;
+    tables without lines by their columns, where a detector finds none. Of two detections in the same place the more
+    confident one counts; a table or figure absorbs all inside it except its caption, a paragraph lines just outside its
+    box that continue it. Boxes are those of the lines. Pages from right to left are read in a mirror.
     """
     pages = [*pages]
     mirrored = [is_right_to_left(line.text for line in _all_lines(page)) for page in pages]
@@ -180,18 +172,12 @@ def build_document(
     metadata: Mapping[str, Any] | None = None,
     unread: int = 0,
 ) -> Document:
-    """Build a document from the regions of all pages, and join paragraphs across columns and pages, and tables across
-    pages.
+    """Build a document from the regions of all pages; join paragraphs across columns and pages, tables across pages.
 
     A paragraph that does not end a sentence continues in the next one if that begins in lower case, also across
-    floating regions; both are one block with several places. The level of a heading is that of its number, else the
-    detector's, else 2, or 1 for a larger one. The place of a picture without text is added to its caption. Running
-    heads are dropped, or kept as blocks; ``left_out`` in the metadata counts them, and repeated headers of tables.
-
-    Parameters
-    ----------
-    words : those of the document.
-    unread : characters that are left out because they cannot be read.
+    floating regions. The level of a heading is that of its number, else the detector's, else 2, or 1 for a larger one.
+    The place of a picture without text is added to its caption. ``left_out`` counts running heads, repeated headers of
+    tables, and ``unread`` characters.
     """
     everything, counts = [*regions], Counter[str]()
     regions = [region for region in everything if region.kind != "furniture" or furniture == "keep"]

@@ -19,13 +19,8 @@ _AHEAD = 100  # lines, from the top, to search for neighbors: a page has few sid
 
 
 class Setting(NamedTuple):
-    """The typography of a document.
-
-    Parameters
-    ----------
-    font, height : of most characters; `Font` () and 0 if fonts are unknown, or the lines too few to tell.
-    words : all words (`prose.join_lines`).
-    leading : usual distance from a line to the next, in line heights; negative if their boxes overlap.
+    """The typography of a document. ``font`` and ``height`` are of most characters, `Font` () and 0 if unknown;
+    ``leading`` is from line to line, in line heights, negative if boxes overlap.
     """
 
     font: Font = Font()

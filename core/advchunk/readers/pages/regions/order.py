@@ -20,14 +20,7 @@ _DEEPEST = 50  # levels of columns within bands within columns
 
 
 def reading_order(boxes: Sequence[Box]) -> list[int]:
-    """Return the indices of the boxes of one page in reading order; the boxes may be slightly too large.
-
-    Boxes that overlap, so that no line separates them, are read from top to bottom.
-
-    >>> title, left, right, below = (0, 0, 90, 10), (0, 15, 40, 60), (50, 15, 90, 40), (50, 42, 90, 60)
-    >>> reading_order([below, right, title, left])
-    [2, 3, 1, 0]
-    """
+    """Return the indices of a page's boxes, maybe slightly too large, in reading order; overlapping ones go down."""
     return _sort(boxes, list(range(len(boxes))), _DEEPEST)
 
 

@@ -41,14 +41,8 @@ class WordList(NamedTuple):
 
     @classmethod
     def of(cls, lines: Iterable[str]) -> "WordList":
-        """Return the words of lines, hyphenated ones also whole, but not the halves of those at line ends.
-
-        The document divides words if it has more of those at line ends joined elsewhere than hyphenated, by two at
-        least.
-
-        >>> words = WordList.of(["The place-", "bo, a double-blind", "trial of placebo"])
-        >>> sorted(words.forms), words.divides
-        (['a', 'blind', 'double', 'double-blind', 'of', 'placebo', 'the', 'trial'], False)
+        """Return the words of lines, hyphenated ones also whole, but not the halves of those at line ends. The document
+        divides words if more of those are joined elsewhere than hyphenated, by two at least.
         """
         text = "\n".join(lines).lower()
         halves = {(match["left"], match["right"]) for match in _DIVIDED.finditer(text)}
@@ -63,11 +57,9 @@ UNKNOWN = WordList()
 
 
 def join_lines(lines: Iterable[str], words: WordList = UNKNOWN) -> str:
-    r"""Join the lines of a paragraph, and the words divided at line ends.
-
-    A hyphen is left out if the ``words`` of the document have the joined word, or if it divides words, except in words
-    that it has with the hyphen, or as two; before numbers and names; after first halves such as "well"; and in
-    addresses and names of files.
+    """Join the lines of a paragraph, and the words divided at line ends. A hyphen goes if ``words`` has the joined
+    word, or divides words, except in words that it has with the hyphen, or as two; before numbers and names; after
+    first halves such as "well"; and in addresses and names of files.
 
     >>> join_lines(["Weight in the pla-", "cebo group, a double-", "blind trial at https://tea-", "cup.org"])
     'Weight in the placebo group, a double-blind trial at https://tea-cup.org'

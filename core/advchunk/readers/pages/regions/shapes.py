@@ -22,14 +22,8 @@ class Font(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A piece of text on one baseline, without a gap wider than it is high.
-
-    Parameters
-    ----------
-    font : of most of the text.
-    is_level : False if the line runs up or down the page.
-    cells : the parts of the line between gaps wider than a space, which may be cells of a table; () if there are no
-        such gaps.
+    """A piece of text on one baseline, without a gap wider than it is high. ``font`` is of most of it; ``cells`` are
+    its parts between gaps wider than a space, () if there are none; ``is_level`` is False up or down the page.
     """
 
     text: str
@@ -45,15 +39,10 @@ class Line(NamedTuple):
 
 
 class Region(NamedTuple):
-    """A part of a page that is read as a unit: a paragraph, a table, a figure ...
+    """A part of a page that is read as a unit: a paragraph, a table, a figure ...; ``text`` is "" for a picture.
 
-    Parameters
-    ----------
-    kind, text : "paragraph" if the detector's label is unknown; "" for a picture.
-    page, box : number of the page, from 1, and position, in one unit for the whole document.
-    level : depth of a heading according to the detector, 0 if unknown.
-    size : height of the lines in the unit of the box, 0 if unknown; it ranks headings.
-    hyphens : of divided words, that the text is without.
+    ``box`` is in one unit for the whole document, as is ``size``, the height of the lines, which ranks headings.
+    ``page`` is from 1; ``level`` and ``size`` are 0 if unknown; ``hyphens`` are those that the text is without.
     """
 
     kind: BlockKind
@@ -95,11 +84,7 @@ _SEPARATOR = re.compile(r"(?<=[a-z])(?=[A-Z])|[\s_-]+")
 
 
 def label_kind(label: object) -> tuple[BlockKind, int]:
-    """Return the block kind of a detector's label, and the heading level if the label implies one, else 0.
-
-    >>> label_kind("Section-header"), label_kind("TableRegion"), label_kind("Advertisement")
-    (('heading', 2), ('table', 0), ('paragraph', 0))
-    """
+    """Return the block kind of a detector's label, and the heading level if the label implies one, else 0."""
     name = _label_name(label)
     return _kinds().get(name, "paragraph"), 2 if name in _SECTIONS else 0
 

@@ -34,10 +34,7 @@ _NUMBER = re.compile(
 
 
 def read_rows(lines: Sequence[Line]) -> list[list[Line]]:
-    """Return the lines of a page in reading order, those that follow each other on a row together.
-
-    A line is divided into its cells where other text comes between them.
-    """
+    """Return the lines in reading order, by row; a line is divided where other text comes between its cells."""
     pieces = [piece for line in lines for piece in (line.cells if not line.font.mono and line.cells else (line,))]
     whole = {id(piece): line for line in lines for piece in line.cells}
     if 2 <= len(pieces) <= _MOST and all(piece.is_level for piece in pieces):

@@ -32,22 +32,9 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
 
     The metadata has ``title``, ``authors``, ``journal``, ``doi``, ``pmid``, ``pmcid``, ``published_at``, ``keywords``,
     ``license``, ``language`` and ``article_type``, where the article has them. Exponents are superscript where digits
-    would change a number, formulas are in TeX if the article has it, and tables are in Markdown.
-
-    Parameters
-    ----------
-    text : XML with one <article>, alone or in PubMed Central's wrapper.
-    id : "" for its DOI, else its PMC id, else "pubmed:<pmid>".
-    metadata : values that override those of the article.
-
-    Raises
-    ------
-    ConfigurationError : there is no article, or several (use `read_articles`), or the XML is invalid (`parse_xml`).
-
-    >>> body = "<sec><label>1</label><title>Methods</title><p>We drank tea.</p></sec>"
-    >>> document = read(f"<article><front/><body>{body}</body></article>")
-    >>> [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
-    [('heading', 1, '1 Methods'), ('paragraph', 0, 'We drank tea.')]
+    would change a number, formulas are in TeX if the article has it, and tables are in Markdown. The id is by default
+    its DOI, else its PMC id, else "pubmed:<pmid>". Raise `ConfigurationError` if there is no article, or several (use
+    `read_articles`), or the XML is invalid (`parse_xml`).
     """
     articles = _parse_articles(text)
     require(len(articles) == 1, "JATS must have one article; jats.read_articles reads several", len(articles))
@@ -55,11 +42,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
 
 
 def read_articles(text: str) -> list[Document]:
-    """Read every article of a text, such as a response of PubMed Central's EFetch.
-
-    >>> [document.text for document in read_articles("<pmc-articleset><article><body><p>Tea.</p></body></article></pmc-articleset>")]
-    ['Tea.']
-    """  # noqa: E501
+    """Read every article of a text, such as a response of PubMed Central's EFetch."""
     return [_document(article, "", {}) for article in _parse_articles(text)]
 
 

@@ -78,12 +78,7 @@ def label_text(elements: Iterable[Element]) -> str:
 
 
 def caption_start(heads: Iterable[Element]) -> str:
-    """Return the labels and titles of a caption as sentences.
-
-    >>> from xml.etree.ElementTree import fromstring
-    >>> caption_start([fromstring("<label>Table 1</label>"), fromstring("<title>Who drank?</title>")])
-    'Table 1. Who drank?'
-    """
+    """Return the labels and titles of a caption as sentences."""
     return _sentences((label_text([head]) for head in heads), ".:;!?—–")
 
 

@@ -18,31 +18,19 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     """Read one TEI document, such as a response of GROBID's ``processFulltextDocument``.
 
     Every text in ``<text>`` is in a block; the abstract comes first. The metadata has ``title``, ``authors``, ``doi``,
-    ``published_at``, ``journal`` and ``keywords``, but not affiliations, addresses, license and submission notes.
-    Figures, tables and footnotes that GROBID collects follow the paragraph that first refers to them. Added headings
-    are "Abstract", "Main text" after it, "Figures and tables" and "Notes" of which no paragraph speaks, "References",
-    and the type of a division of the back matter.
+    ``published_at``, ``journal`` and ``keywords``; the id is by default the DOI ("doi:10.1/x") or the checksum of the
+    PDF ("md5:..."). Figures, tables and footnotes that GROBID collects follow the paragraph that first refers to them.
+    Added headings are "Abstract", "Main text" after it, "Figures and tables" and "Notes" of which no paragraph speaks,
+    "References", and the type of a division of the back matter.
 
     The level of a heading is the depth of its number ("2.1" has 2, if there was a "2") or of its division, whichever is
     greater. GROBID does not nest divisions; a heading without number is below the numbered one before it, or below
     Methods, Results or Discussion, unless it is a usual top-level heading of papers (`readers.imrad`).
 
     Of alternative readings (``<choice>``, ``<app>``) the corrected, regularized, expanded or editor's one is read. A
-    reference is one line: as printed, if GROBID has that, or else its parts, without ISSN and abbreviated titles of
-    journals. Blocks have ``places``, a box for each column, if they or their sentences have ``coords``.
-
-    Parameters
-    ----------
-    id : "" for the DOI ("doi:10.1/x") or the checksum of the PDF ("md5:..."), if there is one.
-    metadata : values that override those of the header.
-
-    Raises
-    ------
-    ConfigurationError : the text is not TEI, has several texts (a ``teiCorpus``), or cannot be parsed (`parse_xml`).
-
-    >>> document = read('<TEI><text><body><div><head n="2">Results</head><p>Weight fell.</p></div></body></text></TEI>')
-    >>> [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
-    [('heading', 1, '2 Results'), ('paragraph', 0, 'Weight fell.')]
+    reference is one line: as printed, if GROBID has that. Blocks have ``places`` if they or their sentences have
+    ``coords``. Raise `ConfigurationError` if the text is not TEI, has several texts (a ``teiCorpus``), or cannot be
+    parsed (`parse_xml`).
     """
     rule = "the text must be TEI, such as GROBID's output for a PDF"
     require(text.lstrip("\ufeff \t\r\n").startswith("<"), rule, text[:60])
