@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import advchunk
-from advchunk import Block, ConfigurationError, Document, RecursiveChunker, Span
+from advchunk import ConfigurationError, Document, RecursiveChunker
 from advchunk.chunkers.catalog import cuts_by_embeddings
 from algorithms import ALGORITHMS
 from servers import LONG
@@ -184,22 +184,6 @@ def test_fallback_chunks_documents_that_fail(name, awaited, caplog):
     assert "document 1 ('bad')" in caplog.text
     assert "RuntimeError: cannot embed Dogs" in caplog.text
     assert [c.text for c in chunker.explain(documents[1]).chunks] == [c.text for c in bad]
-
-
-def test_document_layout_offsets_and_metadata_are_used():
-    text = "Head\n\nBody one. Body two."
-    blocks = (Block("heading", Span(0, 4), level=1), Block("paragraph", Span(6, 25)))
-    offsets = np.arange(len(text) + 1) * 2 + 7
-    params = {"source": "a.txt", "nested": {"list": [1]}}
-    chunks = RecursiveChunker(max_tokens=4).chunk(Document(text, blocks=blocks, offsets=offsets, metadata=params))
-    assert "".join(chunk.text for chunk in chunks) == text
-    for chunk in chunks:
-        assert chunk.source_spans == tuple(Span(a * 2 + 7, b * 2 + 7) for a, b in chunk.spans)
-        assert chunk.metadata["source"] == "a.txt"
-        assert chunk.metadata["title_path"] == "Head"
-    chunks[0].metadata["nested"]["list"].append(2)
-    assert params["nested"] == {"list": [1]} == chunks[1].metadata["nested"]
-    assert chunks[0].id != RecursiveChunker(max_tokens=4).chunk(Document(text, blocks=blocks))[0].id
 
 
 @by_document

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage
 from advchunk import Budget, Chunk, ConfigurationError, Document, OpenAIChat, RecursiveChunker, Span
 from advchunk.enrich import ContextPrompts, ContextualEnricher, Estimate
 from advchunk.enrich.contextual import leading_sentences, unwrapped_sentences
-from advchunk.enrich.document_context import first_words, last_words
+from advchunk.enrich.document_context import first_words
 from advchunk.records import Block, write_metadata, written_metadata
 from growing import check_growth
 from servers import Endpoint, reading, says
@@ -129,17 +129,6 @@ def test_tokens_grow_in_proportion_to_the_document():
         factors.append(estimate.prompt_tokens / len(text.split()))
     assert max(factors) < 1.05 * min(factors)
     assert max(factors) < 8
-
-
-@pytest.mark.parametrize("text", ["", "猫在睡觉。" * 40, "a" * 500, "one two\nthree ", "🏳️‍🌈 " * 30])
-@pytest.mark.parametrize("most", [0, 1, 7, 1000])
-def test_first_and_last_words_have_at_most_so_many_tokens(text, most):
-    first, last = first_words(text, most, len), last_words(text, most, len)
-    assert text.startswith(first)
-    assert text.endswith(last)
-    assert max(len(first), len(last)) <= most
-    if " " not in text.strip():
-        assert len(first) == len(last) == min(most, len(text))
 
 
 def test_custom_prompts_are_used():
@@ -336,22 +325,6 @@ def test_the_beginning_is_counted_once_for_all_chunks_of_a_document():
     assert sum(text.startswith("# Pump manual") for text in counted) < len(pieces(text))
 
 
-def test_an_endpoint_counts_what_was_estimated():
-    def step(body):
-        assert body["max_tokens"] == 200
-        assert "response_format" not in body
-        return says("From the guide.", (len(body["messages"][-1]["content"].split()), 4))
-
-    with Endpoint(reading(step)) as endpoint:
-        chat = OpenAIChat(endpoint.url, "m")
-        enricher = ContextualEnricher(llm=chat, budget=Budget(tokens=10**6), **WORDS)
-        estimate = enricher.estimate([(GUIDE, cut())])
-        enricher.enrich(GUIDE, cut())
-    assert (chat.usage.requests, chat.usage.tokens_in) == (estimate.requests, estimate.prompt_tokens)
-    assert chat.usage.tokens_out <= estimate.completion_tokens
-    assert enricher.budget.spent == chat.usage
-
-
 @pytest.mark.parametrize("edited", [10, 20, 39])
 def test_an_edited_word_asks_for_its_chunk_and_its_neighbors(edited):
     before, after, cache = manual(), manual(edited=edited), {}
@@ -367,14 +340,6 @@ def test_an_edited_word_asks_for_its_chunk_and_its_neighbors(edited):
     assert enricher.estimate([(after, chunks)]) == Estimate()
     enricher.enrich(after, chunks)
     assert model.prompts == []
-
-
-def test_an_edit_in_the_beginning_asks_for_all():
-    before, after, cache = manual(), manual().replace("about pumps", "about valves"), {}
-    for text, asked in ((before, 40), (after, 40), (before, 0)):
-        model = Model()
-        ContextualEnricher(llm=model, cache=cache).enrich(text, pieces(text))
-        assert len(model.prompts) == asked
 
 
 def test_the_cache_depends_on_the_request_alone():

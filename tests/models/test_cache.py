@@ -92,16 +92,6 @@ def test_a_second_run_asks_only_about_what_is_new(cache):
     assert other.shown == ["A new one. "]
 
 
-def test_the_cache_changes_no_row(cache):
-    plain = as_embedder(Model())
-    texts = ["a", "bb", "a", "\ud800", "", "e\u0301"]
-    cached = with_cache(plain, cache)
-    for _ in range(2):
-        rows = cached.embed(texts)
-        assert rows.dtype == np.float32
-        assert rows.tolist() == plain.embed(texts).tolist()
-
-
 @dataclass(frozen=True)
 class Scaled:
     """A model whose vectors depend on a setting."""
@@ -111,16 +101,6 @@ class Scaled:
 
     def embed(self, texts):
         return [[1.0, self.angle] for _ in texts]
-
-
-def test_awaited_and_called_share_what_is_kept(cache):
-    model = Model()
-    chunker = SemanticThresholdChunker(embedder=model, cache=cache)
-    result = asyncio.run(chunker.achunk(TEXT))
-    assert len(model.awaited) == 5
-    assert chunker.chunk(TEXT) == result == asyncio.run(chunker.achunk(TEXT))
-    assert len(model.awaited) == 5
-    assert model.shown == []
 
 
 def test_looking_up_does_not_hold_up_the_event_loop():
@@ -421,21 +401,6 @@ def test_foreign_entries_are_asked_again(damage, caplog):
     assert kept == good  # mended
 
 
-@pytest.mark.parametrize("value", ["text", 7, None, b"ab"])
-def test_wrong_types_in_a_file(value, tmp_path, caplog):
-    path = tmp_path / "a.db"
-    plain = chunks_of(path)
-    file = sqlite3.connect(path)
-    with file:
-        file.execute("UPDATE kv SET v = ?", [value])
-    file.close()
-    assert chunks_of(path) == plain
-    assert len(warnings_in(caplog)) == (value is not None)
-    other = Model()
-    assert chunks_of(path, model=other) == plain
-    assert other.shown == []
-
-
 @pytest.mark.parametrize(
     ("kind", "item", "value"),
     [
@@ -588,15 +553,6 @@ def test_a_cache_that_works_again_is_used_again(monkeypatch, caplog):
         before = len(store.kept)
         chunks_of(store, 5 + i)
         assert len(store.kept) > before
-
-
-def test_a_store_that_nothing_can_refer_to_may_fail_too(caplog):
-    class Slotted(dict):
-        __slots__ = ()
-        get_many = set_many = None
-
-    assert Cached(as_embedder(Model()), Slotted()).embed(["a"]).shape == (1, 2)
-    assert warnings_in(caplog)
 
 
 # Redis.

@@ -25,7 +25,6 @@ from advchunk import (
     Span,
     UniversalSemanticChunker,
 )
-from advchunk.evaluation.metrics.retrieval import similarities
 from advchunk.models.context_vectors import add_context, chunk_vectors, neighbor_sums, sentence_rows, units_in
 from advchunk.models.signals import unit_rows
 from advchunk.models.static import default_embedder
@@ -188,25 +187,6 @@ def by_first_word(texts):
     # Courts are a little like zebras, so that whoever goes by whole chunks finds them instead.
     rows = np.eye(4)[[topics.get(text.split()[0].rstrip("."), 3) for text in texts]]
     return unit_rows(rows + 0.2 * rows[:, [1]] * np.eye(4)[2])
-
-
-def divided(vectors):
-    return OptimalSemanticChunker(n_segments=2, vectors=vectors, embedder=by_first_word).chunk(DAYS)
-
-
-def test_only_the_row_of_its_sentence_finds_a_chunk():
-    chunks = divided("units")
-    assert [chunk.text.split()[0] for chunk in chunks] == ["Cats", "Courts"]
-    query = by_first_word(["Zebras"])
-    for vectors in ("plain", "context"):
-        scores = similarities(query, np.array([chunk.vector for chunk in divided(vectors)]))
-        assert scores[0, 1] > scores[0, 0]
-    owners = [i for i, chunk in enumerate(chunks) for _ in chunk.rows]
-    rows = np.concatenate([chunk.rows for chunk in chunks])
-    assert np.argsort(-similarities(query, rows, owners), kind="stable").tolist() == [[0, 1]]
-    spans = [span for chunk in chunks for span in chunk.row_spans]
-    best = spans[int(np.argmax(rows @ query[0]))]
-    assert DAYS[best.start : best.end] == ZEBRAS
 
 
 def split_with_rows(splitter, documents, **options):

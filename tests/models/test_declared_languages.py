@@ -80,11 +80,6 @@ def test_nothing_is_said_of_a_language_that_is_known_or_not_declared(chunker, la
     assert model.texts
 
 
-def test_words_of_scripts_without_spaces_are_pairs_of_characters():
-    rows = HashedWords(2048, "th").embed(["แมวนอนบนโซฟา", "แมวกินปลา", "ศาลยกคำร้อง"])
-    assert rows[0] @ rows[1] > 0.1 > abs(rows[0] @ rows[2])
-
-
 @pytest.mark.parametrize("make", [lambda _: Retriever(), lambda path: StoredRetriever(path / "index.db")])
 def test_a_hybrid_search_in_another_language_is_by_words_and_neighbors(make, tmp_path, caplog):
     chunker = RecursiveChunker(max_tokens=40)

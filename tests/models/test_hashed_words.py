@@ -155,12 +155,3 @@ def test_parameters_out_of_range_are_refused():
     ):
         with pytest.raises(ConfigurationError, match=rule):
             HybridEmbedder(**{name: value})
-
-
-def test_an_async_embedder_needs_an_async_call():
-    async def model(texts):
-        return [[1.0]] * len(texts)
-
-    with pytest.raises(ConfigurationError, match="an async embedder needs an async call"):
-        HybridEmbedder(model).embed(["a"])
-    assert asyncio.run(HybridEmbedder(model).aembed(["a"])).shape == (1, 513)
