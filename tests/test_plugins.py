@@ -149,23 +149,6 @@ def test_the_guide_reads_a_word_file_from_python_and_both_frameworks(word):
     assert word("-W", "error::DeprecationWarning:advchunk", "-c", "".join(code)) == ("".join(output), "")
 
 
-def test_the_guide_reads_a_word_file_from_the_command_line(word, tmp_path):
-    (commands,) = blocks(GUIDE, "sh")
-    shown = []
-    for line in commands["code"].splitlines():
-        command, _, source = line.partition(" < ")
-        program, *args = command.split()
-        assert program == "advchunk"
-        with (tmp_path / (source or "tea.dotx")).open("rb") as file:
-            shown.append(word("-m", program, *args, stdin=file))
-    assert not [errors for _, errors in shown if errors]
-    assert "| green | 80 |" in shown[0][0]
-    (chunk,) = map(json.loads, (tmp_path / "chunks.jsonl").read_text().splitlines())
-    assert (chunk["document"], chunk["metadata"]["title"]) == ("tea.dotx", "Tea")
-    assert "Green tea" in shown[2][0]
-    assert "Gyokuro" in (tmp_path / "tea.html").read_text()
-
-
 def test_a_table_loads_nothing_before_it_is_needed(install):
     run = install(entry_points(ONE_TABLE), my_dotx=READER, my_tables=TABLE)
     code = (
@@ -245,13 +228,6 @@ print(done.exit_code, done.stderr, end="")
         "advchunk: 3 files: 2 read (.odd 2), 1 failed (.odd 1)",
         f"1 Error: b.odd: {rule}",
     ]
-
-
-def test_a_chunker_with_options_for_another_reader_reads_a_word_file(word):
-    code = (
-        "from advchunk import create; print(len(create('layout-aware', experimental=True).read_documents('tea.dotx')))"
-    )
-    assert word("-W", "ignore", "-c", code)[0] == "1\n"
 
 
 def test_markup_reads_a_file_of_any_name(word, tmp_path):

@@ -132,21 +132,6 @@ def test_batches_are_full(run, batch_size):
     assert len(model.calls) + len(model.awaited) == math.ceil(sum(sizes) / batch_size)
 
 
-@both
-@pytest.mark.parametrize("first", [0, 1])
-def test_batches_of_several_models_are_full_too(run, first):
-    coarse, fine = Model(batch_size=50), Model(batch_size=5)
-    run(Job(asking(coarse if i % 2 == first else fine, [str(i)])) for i in range(200))
-    calls = [len(model.calls) + len(model.awaited) for model in (coarse, fine)]
-    assert calls == [2, 20]
-
-
-def test_rounds_share_batches():
-    model = Model(batch_size=10)
-    run_sync(Job(asking(model, [f"{i}"], [f"{i}b"], [f"{i}c"])) for i in range(100))
-    assert len(model.calls) == 30
-
-
 def counted(jobs):
     """Return jobs that note how many plans are begun and unfinished, and the most there ever were."""
     state = Counter()
@@ -181,31 +166,6 @@ def test_results_waiting_for_an_earlier_job_are_bounded():
 
     assert next(drive(jobs())) == [[5.0]]
     assert taken["jobs"] < 5000
-
-
-class Flaky(Model):
-    """Fails its first calls, whatever they are."""
-
-    def __init__(self, failures, **params):
-        super().__init__(**params)
-        self.failures = failures
-
-    def _answer(self, texts):
-        self.failures -= 1
-        if self.failures >= 0:
-            raise ConnectionError
-        return super()._answer(texts)
-
-
-@pytest.mark.parametrize("failures", range(7))
-@pytest.mark.parametrize("concurrency", [1, 2, 4, 9])
-def test_a_plan_in_two_calls_that_fail_is_answered_once(failures, concurrency):
-    model = Flaky(failures, batch_size=2, seconds=0.001)
-    shapes = [["e"], ["d1", "d22"], ["f"], ["g1", "g22", "g333", "e"]]
-    jobs = [Job(asking(model, texts, texts[::-1]), recover=instead(i)) for i, texts in enumerate(shapes)]
-    results = run_async(jobs, concurrency)
-    for i, (texts, got) in enumerate(zip(shapes, results, strict=True)):
-        assert got in (lengths(texts, texts[::-1]), (i, "ConnectionError"))
 
 
 @both
@@ -541,24 +501,6 @@ def test_a_document_of_many_requests_takes_turns_with_the_others(run):
     assert model.calls.index(("end",)) < 20
 
 
-def test_short_calls_do_not_delay_other_answers():
-    class Waits(Model):
-        def embed(self, texts):
-            until = time.monotonic() + LONG
-            while writer.now and time.monotonic() < until:  # so that an answer is always waiting
-                time.sleep(0.001)
-            return super().embed(texts)
-
-    writer, embedder, done = Writer(2), Waits(batch_size=1), []
-
-    def long():
-        yield from completing(writer, *([f"{i}"] for i in range(20)))
-        done.append(len(embedder.calls))
-
-    run_sync([Job(long()), *(Job(asking(embedder, [str(i)])) for i in range(400))])
-    assert done[0] < 200
-
-
 def test_rows_of_documents_are_remembered_but_not_for_ever():
     model = Writer(1)
     items = [f"{i}" for i in range(Complete.cache_size + 10)]
@@ -589,23 +531,6 @@ def test_calls_at_the_same_time_are_charged_once(monkeypatch):
 
     assert run(8) == [upper([str(i) for i in range(16)])]
     assert run(1) == [("late", "TimeoutError")]
-
-
-def test_closing_a_run_leaves_its_calls_behind():
-    released, late = threading.Event(), []
-
-    class Waits(Writer):
-        def complete(self, items):
-            if items != ("0",):
-                released.wait(LONG)
-                late.append(items)
-            return super().complete(items)
-
-    results = drive([Job(completing(Waits(3), [str(i)])) for i in range(9)])
-    assert next(results) == [["0"]]
-    results.close()
-    assert not late
-    released.set()
 
 
 def test_an_interrupt_ends_the_wait_for_calls(monkeypatch):

@@ -3,8 +3,6 @@ words."""
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
@@ -114,21 +112,6 @@ def test_neighbors_are_of_the_same_level_and_around_all_of_a_chunk():
         ("Three. Four. ", ""),
         ("One. ", ""),
     ]
-
-
-def test_tokens_grow_in_proportion_to_the_document():
-    """In all: the document once, two neighbors at most twice, and for each chunk the beginning and the instructions."""
-    enricher = ContextualEnricher(llm=Model(), beginning_tokens=100, neighbor_tokens=30, **WORDS)
-    fixed = len(enricher.prompts.situate.split()) + 100 + 10  # of each prompt
-    factors = []
-    for sections in (20, 40, 80, 160):
-        text = manual(sections)
-        estimate = enricher.estimate([(text, pieces(text))])
-        assert estimate.requests == sections
-        assert estimate.prompt_tokens <= len(text.split()) + sections * (2 * 30 + fixed)
-        factors.append(estimate.prompt_tokens / len(text.split()))
-    assert max(factors) < 1.05 * min(factors)
-    assert max(factors) < 8
 
 
 def test_custom_prompts_are_used():
@@ -286,16 +269,6 @@ def test_a_caption_is_of_what_is_below_it_else_of_what_is_above(kinds, captions)
     assert written == captions
 
 
-def test_no_model_is_asked_and_nothing_costs():
-    chunks = cut()
-    enricher = ContextualEnricher()
-    assert enricher.estimate([(GUIDE, chunks)]) == Estimate()
-    assert enricher.enrich(GUIDE, chunks) == asyncio.run(enricher.aenrich(GUIDE, chunks))
-    assert enricher.fingerprint() != ContextualEnricher(llm=Model()).fingerprint()
-    with pytest.raises(ConfigurationError, match="an llm must be"):
-        ContextualEnricher(llm=7)
-
-
 # Cost.
 
 
@@ -316,13 +289,6 @@ def test_an_estimate_is_what_is_asked_then():
     assert estimate.cost(2, 0, cached=0) < estimate.cost(2, 0)
     with pytest.raises(ConfigurationError, match="prices must be numbers >= 0"):
         estimate.cost(-1, 0)
-
-
-def test_the_beginning_is_counted_once_for_all_chunks_of_a_document():
-    text, counted = manual(), []
-    enricher = ContextualEnricher(llm=Model(), tokenizer=lambda text: counted.append(text) or 1, beginning_tokens=50)
-    enricher.estimate([(text, pieces(text))])
-    assert sum(text.startswith("# Pump manual") for text in counted) < len(pieces(text))
 
 
 @pytest.mark.parametrize("edited", [10, 20, 39])
@@ -376,13 +342,3 @@ def test_a_budget_stops_any_model_and_keeps_what_is_done(kind, caplog):
     statuses = [chunk.metadata.get("added_context_status") for chunk in enriched]
     assert sorted(map(str, statuses)) == ["None"] * 2 + ["failed: BudgetExceeded"] * (len(chunks) - 2)
     assert caplog.text.count("the budget of 2 requests is spent") == 1
-
-
-def test_a_budget_is_of_all_calls_of_an_enricher():
-    budget = Budget(requests=3)
-    enricher = ContextualEnricher(llm=Model(), budget=budget)
-    for _ in range(3):
-        enricher.enrich(GUIDE, cut())
-    assert budget.spent.requests == 3
-    with pytest.raises(ConfigurationError, match="budget must be a Budget or None"):
-        ContextualEnricher(llm=Model(), budget=100)

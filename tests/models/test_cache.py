@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from advchunk import BadModelOutput, ConfigurationError, MissingExtra, SemanticThresholdChunker
 from advchunk.engine import ChatRequest, Choose, Complete, Embed, Job, Score, adrive, drive
-from advchunk.models.cache import Cached, DictStore, FileStore, RedisStore, with_cache
+from advchunk.models.cache import FileStore, RedisStore, with_cache
 from advchunk.models.causal import as_causal
 from advchunk.models.chat import Chat, Reply, Usage, as_chat, usable_answer
 from advchunk.models.embedders import as_embedder
@@ -189,17 +189,6 @@ def test_a_file_may_be_removed(tmp_path, caplog):
     assert not warnings_in(caplog)
 
 
-def test_a_cached_embedder_is_told_apart_by_model_and_store():
-    first, second, store = as_embedder(Model()), as_embedder(Model("two")), Shelf()
-    cached = Cached(first, store)
-    assert cached == Cached(first, store)
-    assert hash(cached) == hash(Cached(first, store))
-    assert cached not in (Cached(second, store), Cached(first, DictStore({})))
-    assert (cached.batch_size, cached.concurrency) == (3, None)
-    chat = with_cache(as_chat(Writer(), concurrency=3), {})
-    assert (chat.batch_size, chat.concurrency) == (1, 3)
-
-
 def test_rows_of_another_length_than_those_kept_are_refused():
     kept, model = {}, Model()
     with_cache(as_embedder(model), kept).embed(["a"])
@@ -319,19 +308,6 @@ def test_another_model_setting_or_request_is_asked_again():
     assert len(set(keys)) == len(keys)
     assert key("score", as_causal(Reader()), ("text", (0, np.int64(4)))) in keys
     assert key("complete", as_chat(Writer()), ChatRequest(USER)) in keys
-
-
-def test_errors_are_not_kept():
-    kept, chat = {}, Writer(refuses=["bad"])
-    cached = with_cache(as_chat(chat), kept)
-    good, bad = ChatRequest((("user", "good"),)), ChatRequest((("user", "bad"),))
-    rows = cached.complete([good, bad])
-    assert rows[0].startswith("good")
-    assert isinstance(rows[1], BadModelOutput)
-    assert len(kept) == 1
-    chat.refuses = []
-    assert cached.complete([good, bad])[1].startswith("bad")
-    assert chat.prompts == ["good", "bad", "bad"]
 
 
 def is_good(answer):

@@ -17,11 +17,9 @@ from llama_index.core.schema import NodeRelationship
 
 from advchunk import (
     Chunk,
-    ConfigurationError,
     Document,
     MSTSemanticChunker,
     OptimalSemanticChunker,
-    SemanticThresholdChunker,
     Span,
     UniversalSemanticChunker,
 )
@@ -141,14 +139,6 @@ def test_chunks_have_rows_on_request():
         assert "".join(chunk.row_texts) == chunk.text
 
 
-@pytest.mark.parametrize("chunker", [OptimalSemanticChunker, SemanticThresholdChunker])
-def test_the_model_is_asked_for_each_chunk_and_sentence_once(chunker):
-    texts_of = {"context": [], "units": []}
-    for vectors, asked in texts_of.items():
-        chunker(max_tokens=20, vectors=vectors, embedder=asking(asked)).chunk_many([TEXT, "One. Two. " * 9])
-    assert texts_of["units"] == texts_of["context"]
-
-
 def test_rows_are_sentences_for_every_algorithm():
     asked = []
     (group, *_) = chunks = MSTSemanticChunker(
@@ -200,34 +190,6 @@ def found_by_rows(splitter, documents, **search):
     retriever = retrievers.MultiVectorRetriever(vectorstore=store, docstore=InMemoryStore(), search_kwargs=search)
     retriever.docstore.mset([(chunk.id, chunk) for chunk in chunks])
     return chunks, rows, embeddings, retriever
-
-
-def test_langchain_finds_chunks_by_their_sentences():
-    splitter = OptimalSemanticSplitter(by_first_word, n_segments=2)
-    documents = [LangChainDocument(DAYS, id="a", metadata={"source": "days.txt"})]
-    chunks, rows, embeddings, retriever = found_by_rows(splitter, documents, k=9)
-    assert chunks == splitter.split_documents(documents)
-    assert [document.id for document in retriever.invoke("Zebras")] == [chunk.id for chunk in chunks]  # each once
-    (best,) = retriever.vectorstore.similarity_search("Zebras", k=1)
-    assert best.page_content == ZEBRAS == DAYS[best.metadata["start_index"] : best.metadata["end_index"]]
-    assert best.metadata == {
-        "source": "days.txt", "source_id": "a", "doc_id": chunks[0].id,
-        "start_index": DAYS.index("Z"), "end_index": DAYS.index("Cats eat"),
-        "advchunk_keys": "doc_id source_id start_index end_index",
-    }  # fmt: skip
-    core = OptimalSemanticChunker(n_segments=2, embedder=by_first_word, vectors="units").chunk(Document(DAYS, "a"))
-    expected = np.concatenate([chunk.rows for chunk in core])
-    assert embeddings.embed_documents([row.page_content for row in rows]) == expected.tolist()
-    assert embeddings.embed_query(ZEBRAS) == [0, 0, 1, 0]  # a query is no sentence of a chunk
-    assert len({row.id for row in rows}) == len(rows)
-    assert [row.id for row in split_with_rows(splitter, documents)[1]] == [row.id for row in rows]
-    bare = OptimalSemanticSplitter(by_first_word, n_segments=2, add_start_index=False)
-    row = split_with_rows(bare, documents, id_key="parent")[1][0]
-    assert row.metadata.keys() - {"advchunk_keys"} == {"source", "source_id", "parent", "start_index", "end_index"}
-    with pytest.raises(
-        ConfigurationError, match="id_key must not be a key of the documents' own metadata, got 'source'"
-    ):
-        split_with_rows(splitter, documents, id_key="source")
 
 
 def test_langchain_tells_equal_sentences_of_two_chunks_apart():

@@ -58,15 +58,6 @@ def test_a_row_is_the_sum_of_its_hashed_stems_scaled_to_length_one(texts, dimens
         np.testing.assert_allclose(row, slowly(text, dimensions, language), atol=1e-5)
 
 
-@given(some_texts, st.randoms())
-def test_a_row_depends_on_its_text_alone_to_the_last_bit(texts, random):
-    embedder = HashedWords(32)
-    alone = {text: embedder.embed([text])[0].tobytes() for text in texts}
-    batch = [*texts, "Something else, and longer than the others.", *texts]
-    random.shuffle(batch)
-    assert all(alone.get(text) in {None, row.tobytes()} for text, row in zip(batch, embedder.embed(batch), strict=True))
-
-
 @pytest.mark.parametrize(
     ("language", "text", "same", "other"),
     [
