@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from advchunk.errors import MissingExtra, ModelUnavailable
 from advchunk.models import causal, huggingface
 from advchunk.models.causal import as_causal
 from advchunk.models.huggingface import MAX_PROMPTS, distinguishing_prefixes
-from scripts import run
 
 pytestmark = pytest.mark.slow
 
@@ -364,22 +362,3 @@ def test_without_the_libraries_the_error_names_the_extra(monkeypatch):
 def test_a_path_is_loaded_once_a_process(real):
     assert as_causal(models.smollm2(), max_context=99).model.reader is real.model.reader
     assert real.model.model_name == models.smollm2()
-
-
-@pytest.mark.long
-def test_the_benchmark_runs(tmp_path):
-    quick = models.shallow()
-    sentences = [sentence.strip() for sentence in SENTENCES]
-    edges = np.minimum(np.cumsum([0, *(len(sentence) + 1 for sentence in sentences)]), len(" ".join(sentences)))
-    (values,) = as_causal(quick).score([(" ".join(sentences), edges.tolist())])
-    golden = {"sentences": sentences, "mean_ce_space_joined": values.tolist(), "minima_space_joined": {"9": []}}
-    for name in ("ancient_rome", "state_of_the_union", "wikitexts"):
-        (tmp_path / f"{name}.json").write_text(json.dumps(golden), "utf-8")
-    for folder in ("choi/3-11", "clinical"):
-        (tmp_path / folder).mkdir(parents=True)
-        segments = "\n==========\n".join(["\n".join(sentences[:5]), "\n".join(sentences[5:])])
-        (tmp_path / folder / "0.ref").write_text(f"==========\n{segments}\n==========\n", "utf-8")
-    args = ["--lm", quick, "--golden", tmp_path, "--data", tmp_path, "--only", "golden", "quality"]
-    result = json.loads(run("perplexity", *args))
-    assert result["golden"]["wikitexts"]["largest difference"] < 1e-5
-    assert result["quality"]["clinical"]["perplexity, K deepest minima"]["segments"] == 2

@@ -72,20 +72,6 @@ def test_chunks_of_several_passages_stand_at_their_mean():
     assert alone.tolist() == [[1.0]]
 
 
-def test_chunks_have_vectors_on_request():
-    plain, mixed, none = (OptimalSemanticChunker(max_tokens=20, vectors=v) for v in ("plain", "context", "none"))
-    chunks = plain.chunk(TEXT)
-    own = default_embedder().embed([chunk.embed_text for chunk in chunks])
-    assert np.array([chunk.vector for chunk in chunks]) == pytest.approx(own, abs=1e-6)
-    expected = chunk_vectors(chunks, own)
-    assert np.array([chunk.vector for chunk in mixed.chunk(TEXT)]) == pytest.approx(expected, abs=1e-6)
-    assert [chunk.vector for chunk in none.chunk(TEXT)] == [None] * len(chunks)
-    awaited = asyncio.run(mixed.achunk_many([TEXT, " ", "One."]))
-    assert [len(some) for some in awaited] == [len(chunks), 0, 1]
-    assert np.array([chunk.vector for chunk in awaited[0]]) == pytest.approx(expected, abs=1e-6)
-    assert chunks == mixed.chunk(TEXT) == none.chunk(TEXT)  # the same chunks, whatever their vectors
-
-
 @st.composite
 def cut_and_grouped(draw):
     # Chunks of passages of a text, which may overlap and cut units.

@@ -94,16 +94,6 @@ def test_a_hybrid_search_in_another_language_is_by_words_and_neighbors(make, tmp
     assert both.rank(question).chunks.tolist() != words.rank(question).chunks.tolist()
 
 
-@pytest.mark.parametrize(
-    "question", ["Какой суд рассмотрит жалобу весной?", "Which court will hear the case?", "X-200"]
-)
-def test_a_search_by_vectors_says_that_it_does_not_know_the_language_of_a_question(question, caplog):
-    retriever = Retriever({"en": RecursiveChunker(max_tokens=40).chunk(ENGLISH)}, mode="dense")
-    assert retriever.search(question)
-    retriever.search(question)
-    assert caplog.text.count("queries in 'ru', but the embedder, ") == question.startswith("Какой")
-
-
 def langchain_results(code, question, **options):
     from langchain_core.documents import Document
     from langchain_core.vectorstores import InMemoryVectorStore

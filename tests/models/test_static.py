@@ -82,12 +82,6 @@ def test_counts_add_up_where_a_text_is_cut_at_white_space(texts, space):
     assert tokenizer(space.join(texts)) == tokenizer.counts(texts).sum()
 
 
-def test_a_lone_surrogate_is_removed():
-    tokenizer = default_embedder().tokenizer
-    assert tokenizer.encode("form\ud800ula") == tokenizer.encode("formula")
-    assert tokenizer("\udfff") == 0
-
-
 @given(texts=some_texts)
 def test_the_cache_is_bounded_and_changes_nothing(texts):
     with pytest.MonkeyPatch.context() as patch:
