@@ -648,9 +648,6 @@ def test_fingerprints():
     assert "localhost" not in repr(again)
 
 
-# Instructions in documents.
-
-
 # A real endpoint.
 
 
