@@ -4,13 +4,10 @@ import json
 import os
 import subprocess
 import sys
-from io import BytesIO
-from types import ModuleType
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZipFile
 
 import pytest
 
-from advchunk import ConfigurationError
 from test_readme import blocks
 
 MODULE = '''
@@ -152,23 +149,6 @@ def test_the_guide_reads_a_word_file_from_python_and_both_frameworks(word):
     assert word("-W", "error::DeprecationWarning:advchunk", "-c", "".join(code)) == ("".join(output), "")
 
 
-def test_the_guide_reads_a_word_file_from_the_command_line(word, tmp_path):
-    (commands,) = blocks(GUIDE, "sh")
-    shown = []
-    for line in commands["code"].splitlines():
-        command, _, source = line.partition(" < ")
-        program, *args = command.split()
-        assert program == "advchunk"
-        with (tmp_path / (source or "tea.dotx")).open("rb") as file:
-            shown.append(word("-m", program, *args, stdin=file))
-    assert not [errors for _, errors in shown if errors]
-    assert "| green | 80 |" in shown[0][0]
-    (chunk,) = map(json.loads, (tmp_path / "chunks.jsonl").read_text().splitlines())
-    assert (chunk["document"], chunk["metadata"]["title"]) == ("tea.dotx", "Tea")
-    assert "Green tea" in shown[2][0]
-    assert "Gyokuro" in (tmp_path / "tea.html").read_text()
-
-
 def test_a_table_loads_nothing_before_it_is_needed(install):
     run = install(entry_points(ONE_TABLE), my_dotx=READER, my_tables=TABLE)
     code = (
@@ -196,40 +176,6 @@ def test_a_damaged_file_is_reported(install, tmp_path, data, rule):
     )
     assert done.returncode == 1
     assert done.stderr.startswith(f"advchunk: tea.dotx: {rule}")
-
-
-def test_every_damage_is_a_configuration_error(monkeypatch):
-    """Encrypted, compressed by an unknown method, cut off, altered, no UTF-8, and too long."""
-    reader = ModuleType("my_dotx")
-    exec(READER, vars(reader))
-
-    def packed(content, at=0, value=b""):
-        with ZipFile(file := BytesIO(), "w", ZIP_DEFLATED) as archive:
-            archive.writestr("word/document.xml", content)
-        data = bytearray(file.getvalue())
-        for header, shift in ((data.find(b"PK\x03\x04"), 0), (data.find(b"PK\x01\x02"), 2)):
-            if value:
-                data[header + shift + at : header + shift + at + len(value)] = value
-        return bytes(data)
-
-    whole = packed(WORD)
-    assert reader.read(whole).metadata["title"] == "Tea"
-    damaged = {
-        "encrypted": packed(WORD, 6, b"\1"),
-        "compressed by method 99": packed(WORD, 8, b"c\0"),
-        "without its end": whole[:-30],
-        "with another byte": whole[:300] + bytes([whole[300] ^ 255]) + whole[301:],
-        "not UTF-8": packed(b"\xff"),
-        "not XML": packed("Tea."),
-        "empty": b"",
-    }
-    for fault, data in damaged.items():
-        with pytest.raises(ConfigurationError) as caught:
-            reader.read(data)
-        assert type(caught.value) is ConfigurationError, fault
-    monkeypatch.setattr(reader, "MAX_XML_LENGTH", 100)
-    with pytest.raises(ConfigurationError, match=f"must have at most 100 bytes, got {len(WORD)}"):
-        reader.read(whole)
 
 
 FAILING = """
@@ -282,28 +228,6 @@ print(done.exit_code, done.stderr, end="")
         "advchunk: 3 files: 2 read (.odd 2), 1 failed (.odd 1)",
         f"1 Error: b.odd: {rule}",
     ]
-
-
-def test_a_function_detect_that_fails_detects_nothing(install):
-    table = (
-        "from advchunk.registry import Registration\n"
-        "TABLE = [Registration(kind='reader', name='odd', path='odd', shared_suffixes=('.odd',), detect='odd:detect')]"
-    )
-    run = install("[advchunk.tables]\nodd = odd_table:TABLE\n", odd="detect = {}.__getitem__", odd_table=table)
-    out, errors = run(
-        "-c", "from advchunk.readers.formats import detect_file_format as f; print(f('a.log', ''), f('a.md', ''))"
-    )
-    assert out == "plain markdown\n"
-    assert errors.startswith(
-        "advchunk.readers: 'odd' of dashes 1.2 is not used: its function detect failed: TypeError:"
-    )
-
-
-def test_a_chunker_with_options_for_another_reader_reads_a_word_file(word):
-    code = (
-        "from advchunk import create; print(len(create('layout-aware', experimental=True).read_documents('tea.dotx')))"
-    )
-    assert word("-W", "ignore", "-c", code)[0] == "1\n"
 
 
 def test_markup_reads_a_file_of_any_name(word, tmp_path):
@@ -405,15 +329,6 @@ def test_a_reader_of_a_plugin_reads_its_files(dashes, tmp_path):
     ]
     out, _ = dashes("-c", "from advchunk import RecursiveChunker as R; print(R(markup='dash').chunk('a-b')[0].text)")
     assert out == "a b\n"
-
-
-def test_an_embedder_of_a_plugin_has_a_name(dashes):
-    code = (
-        "from advchunk import RecursiveChunker as R; print(R(vectors='plain', "
-        "embedder='lengths').chunk('abc')[0].vector)"
-    )
-    out, _ = dashes("-c", code)
-    assert out.startswith("[0.94")
 
 
 def test_an_embedder_of_a_plugin_may_use_another(dashes):

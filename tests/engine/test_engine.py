@@ -15,14 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from advchunk.engine import (
-    Choose,
     Complete,
     Embed,
     Job,
     Scheduler,
-    Score,
     adrive,
-    call_in_thread,
     call_with_timeout,
     completed,
     drive,
@@ -108,14 +105,6 @@ def instead(result):
 both = pytest.mark.parametrize("run", [run_sync, run_async], ids=["sync", "async"])
 
 
-@both
-def test_empty_jobs_make_no_calls(run):
-    model = Model()
-    assert run([]) == []
-    assert run([Job(completed(1)), Job(asking(model)), Job(asking(model, [], []))]) == [1, [], [[], []]]
-    assert model.calls == model.awaited == []
-
-
 def test_equal_items_are_asked_once():
     model = Model(batch_size=100)
     assert run_sync([Job(asking(model, ["a", "bb", "a"])), Job(asking(model, ["bb", "ccc"]))]) == [
@@ -143,21 +132,6 @@ def test_batches_are_full(run, batch_size):
     assert len(model.calls) + len(model.awaited) == math.ceil(sum(sizes) / batch_size)
 
 
-@both
-@pytest.mark.parametrize("first", [0, 1])
-def test_batches_of_several_models_are_full_too(run, first):
-    coarse, fine = Model(batch_size=50), Model(batch_size=5)
-    run(Job(asking(coarse if i % 2 == first else fine, [str(i)])) for i in range(200))
-    calls = [len(model.calls) + len(model.awaited) for model in (coarse, fine)]
-    assert calls == [2, 20]
-
-
-def test_rounds_share_batches():
-    model = Model(batch_size=10)
-    run_sync(Job(asking(model, [f"{i}"], [f"{i}b"], [f"{i}c"])) for i in range(100))
-    assert len(model.calls) == 30
-
-
 def counted(jobs):
     """Return jobs that note how many plans are begun and unfinished, and the most there ever were."""
     state = Counter()
@@ -181,19 +155,6 @@ def test_memory_holds_a_batch_a_call_and_one_plan(concurrency, bound):
     assert 10 <= state["most"] <= bound
 
 
-def test_jobs_are_taken_as_they_are_needed():
-    taken, model = Counter(), Model(batch_size=4)
-
-    def jobs():
-        for i in range(10**4):
-            taken["jobs"] = i + 1
-            yield Job(asking(model, [str(i)])) if i % 2 else Job(completed(i))
-
-    results = drive(jobs())
-    assert [next(results) for _ in range(3)] == [0, [[1.0]], 2]
-    assert taken["jobs"] < 10
-
-
 def test_results_waiting_for_an_earlier_job_are_bounded():
     taken, model = Counter(), Model(batch_size=10)
 
@@ -205,40 +166,6 @@ def test_results_waiting_for_an_earlier_job_are_bounded():
 
     assert next(drive(jobs())) == [[5.0]]
     assert taken["jobs"] < 5000
-
-
-@both
-def test_refused_text_fails_only_its_plan(run):
-    model = Model(batch_size=5, refuses={"t7"})
-    results = run(Job(asking(model, [f"t{i}"]), recover=instead(i)) for i in range(20))
-    assert results[7] == (7, "RuntimeError")
-    assert results[:7] + results[8:] == [[[float(len(f"t{i}"))]] for i in range(20) if i != 7]
-    assert len(model.calls) + len(model.awaited) == 4 + 5  # a batch again, one by one
-
-
-class Flaky(Model):
-    """Fails its first calls, whatever they are."""
-
-    def __init__(self, failures, **params):
-        super().__init__(**params)
-        self.failures = failures
-
-    def _answer(self, texts):
-        self.failures -= 1
-        if self.failures >= 0:
-            raise ConnectionError
-        return super()._answer(texts)
-
-
-@pytest.mark.parametrize("failures", range(7))
-@pytest.mark.parametrize("concurrency", [1, 2, 4, 9])
-def test_a_plan_in_two_calls_that_fail_is_answered_once(failures, concurrency):
-    model = Flaky(failures, batch_size=2, seconds=0.001)
-    shapes = [["e"], ["d1", "d22"], ["f"], ["g1", "g22", "g333", "e"]]
-    jobs = [Job(asking(model, texts, texts[::-1]), recover=instead(i)) for i, texts in enumerate(shapes)]
-    results = run_async(jobs, concurrency)
-    for i, (texts, got) in enumerate(zip(shapes, results, strict=True)):
-        assert got in (lengths(texts, texts[::-1]), (i, "ConnectionError"))
 
 
 @both
@@ -320,17 +247,6 @@ def test_a_model_that_is_too_slow_is_given_up(run):
     assert run(jobs) == [("x", "TimeoutError"), [[1.0]]]
     assert not late
     slow.released.set()
-
-
-def test_time_limit_of_a_shared_call():
-    model = Model(batch_size=10)
-
-    def limit(*seconds):
-        return Scheduler(Job(asking(model, [str(i)]), seconds=s) for i, s in enumerate(seconds)).batch().seconds
-
-    assert limit(10, 20) == pytest.approx(30, abs=5)
-    assert limit(*[10] * 10) == pytest.approx(80, abs=5)
-    assert limit(10, None) is None
 
 
 def test_plans_are_charged_by_their_share_of_the_items():
@@ -497,28 +413,6 @@ def upper(*rounds):
 
 
 @drivers
-def test_ask_types_call_their_methods(run):
-    class Speaks(Model):
-        def score(self, items):
-            return [np.arange(len(edges) - 1.0) for _, edges in items]
-
-        def choose(self, items):
-            return [np.full(len(options), 1 / len(options)) for _, options in items]
-
-    def plan():
-        scores = yield Score((("a text", (0, 2, 6)), ("b", (0, 1))), model)
-        choices = yield Choose((("split?", ("yes", "no")),), model)
-        return [row.tolist() for row in scores], [row.tolist() for row in choices]
-
-    model = Speaks()
-    assert run([Job(plan()), Job(asking(model, ["a"])), Job(plan())]) == [
-        ([[0.0, 1.0], [0.0]], [[0.5, 0.5]]),
-        [[1.0]],
-        ([[0.0, 1.0], [0.0]], [[0.5, 0.5]]),
-    ]
-
-
-@drivers
 @pytest.mark.parametrize("concurrency", [1, 2, 5])
 def test_concurrency_of_a_model_is_respected_also_in_retries(run, concurrency):
     model = Writer(concurrency, batch_size=4, seconds=0.01, refuses={"no"}, whole=True, gate=concurrency)
@@ -548,19 +442,6 @@ def test_single_calls_run_in_the_calling_thread():
 
 
 @drivers
-def test_two_kinds_of_model_work_at_the_same_time(run):
-    writer, embedder = Writer(2, gate=2), Model(batch_size=2)
-
-    def plan(i):
-        answers = yield Complete((f"{i}",), writer)
-        rows = yield Embed((answers[0],), embedder)
-        return float(rows[0][0])
-
-    assert run(Job(plan(i)) for i in range(12)) == [float(len(str(i))) for i in range(12)]
-    assert writer.most == 2
-
-
-@drivers
 @pytest.mark.parametrize("batch_size", [1, 3, 20])
 def test_row_error_fails_only_the_plans_that_requested_it(run, batch_size):
     model = Writer(2, batch_size, refuses={"t3", "t7"})
@@ -568,23 +449,6 @@ def test_row_error_fails_only_the_plans_that_requested_it(run, batch_size):
     assert results == [(i, "ValueError") if i in (3, 7) else [[f"T{i}", "SHARED"]] for i in range(12)]
     asked = Counter(item for items in model.calls for item in items)
     assert max(asked.values()) == 1  # what succeeded is not asked again, and what failed neither
-
-
-@drivers
-def test_failed_rows_can_be_requested_again(run):
-    model = Writer(refuses={"bad"})
-
-    def stubborn():
-        for _ in range(2):
-            try:
-                yield Complete(("good", "bad"), model)
-            except ValueError:
-                model.refuses.clear()
-        return (yield Complete(("good", "bad"), model))
-
-    assert run([Job(stubborn())]) == [["GOOD", "BAD"]]
-    asked = Counter(item for items in model.calls for item in items)
-    assert asked == {"good": 1, "bad": 2}
 
 
 @drivers
@@ -637,43 +501,6 @@ def test_a_document_of_many_requests_takes_turns_with_the_others(run):
     assert model.calls.index(("end",)) < 20
 
 
-@drivers
-def test_calls_are_kept_at_the_limit_while_results_are_returned(run):
-    class Four(Writer):  # calls end in groups of four
-        def complete(self, items):
-            self.barrier.wait(LONG)
-            return super().complete(items)
-
-        async def acomplete(self, items):
-            async with asyncio.timeout(LONG):
-                await self.abarrier.wait()
-            return await super().acomplete(items)
-
-    model = Four(4)
-    model.barrier, model.abarrier = threading.Barrier(4), asyncio.Barrier(4)
-    jobs = [Job(completing(model, [str(i)])) if i % 2 else Job(completed(i)) for i in range(40)]
-    assert len(run(jobs)) == 40
-    assert model.most <= 4
-
-
-def test_short_calls_do_not_delay_other_answers():
-    class Waits(Model):
-        def embed(self, texts):
-            until = time.monotonic() + LONG
-            while writer.now and time.monotonic() < until:  # so that an answer is always waiting
-                time.sleep(0.001)
-            return super().embed(texts)
-
-    writer, embedder, done = Writer(2), Waits(batch_size=1), []
-
-    def long():
-        yield from completing(writer, *([f"{i}"] for i in range(20)))
-        done.append(len(embedder.calls))
-
-    run_sync([Job(long()), *(Job(asking(embedder, [str(i)])) for i in range(400))])
-    assert done[0] < 200
-
-
 def test_rows_of_documents_are_remembered_but_not_for_ever():
     model = Writer(1)
     items = [f"{i}" for i in range(Complete.cache_size + 10)]
@@ -704,23 +531,6 @@ def test_calls_at_the_same_time_are_charged_once(monkeypatch):
 
     assert run(8) == [upper([str(i) for i in range(16)])]
     assert run(1) == [("late", "TimeoutError")]
-
-
-def test_closing_a_run_leaves_its_calls_behind():
-    released, late = threading.Event(), []
-
-    class Waits(Writer):
-        def complete(self, items):
-            if items != ("0",):
-                released.wait(LONG)
-                late.append(items)
-            return super().complete(items)
-
-    results = drive([Job(completing(Waits(3), [str(i)])) for i in range(9)])
-    assert next(results) == [["0"]]
-    results.close()
-    assert not late
-    released.set()
 
 
 def test_an_interrupt_ends_the_wait_for_calls(monkeypatch):
@@ -765,17 +575,6 @@ def test_panic_in_a_model_ends_only_one_plan(run, concurrency, kind):
 
     results = run([Job(completing(Panics(concurrency), [str(i)]), recover=instead(i)) for i in range(3)])
     assert results == [[["0"]], (1, "RuntimeError"), [["2"]]]
-
-
-def test_exceptions_of_threads_are_raised_where_awaited():
-    def fail(error):
-        raise error
-
-    for error, kind in [(StopIteration(), RuntimeError), (PanicException(), PanicException), (KeyError(), KeyError)]:
-        with pytest.raises(kind):
-            asyncio.run(asyncio.wait_for(call_in_thread(fail, error), LONG))
-        with pytest.raises(kind):
-            call_with_timeout(LONG, fail, error)
 
 
 @settings(max_examples=100)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import threading
 import time
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 import advchunk
-from advchunk import Block, ConfigurationError, Document, RecursiveChunker, Span
+from advchunk import ConfigurationError, Document, RecursiveChunker
 from advchunk.chunkers.catalog import cuts_by_embeddings
 from algorithms import ALGORITHMS
 from servers import LONG
@@ -48,47 +47,13 @@ def build(name, **params):
     )
 
 
-def shapes(chunks):
-    return [(chunk.text, chunk.spans, chunk.tokens, chunk.context, chunk.metadata) for chunk in chunks]
-
-
 async def listed(stream):
     return [chunks async for chunks in stream]
 
 
-every = pytest.mark.parametrize("name", advchunk.names())
 # A corpus needs all of its documents, and its summaries have no place in one: `tests/chunkers/test_graphrag.py`.
 by_document = pytest.mark.parametrize("name", [name for name in advchunk.names() if not ALGORITHMS[name].corpus])
 with_model = pytest.mark.parametrize("name", [name for name in advchunk.names() if cuts_by_embeddings(name)])
-
-
-@by_document
-def test_all_entry_points_give_the_same_chunks(name):
-    chunker = build(name, min_tokens=3)
-    many = chunker.chunk_many(DOCUMENTS)
-    assert [len(chunks) > 0 for chunks in many] == [True, False, True, True, False, True, True]
-    assert list(many) == list(chunker.stream(DOCUMENTS))
-    assert many == asyncio.run(chunker.achunk_many(DOCUMENTS, concurrency=2))
-    assert list(many) == asyncio.run(listed(chunker.astream(DOCUMENTS)))
-    assert many == chunker.chunk_many(iter(DOCUMENTS))
-    for document, chunks in zip(DOCUMENTS, many, strict=True):
-        alone = chunker.chunk(document)
-        assert alone == asyncio.run(chunker.achunk(document)) == chunker.explain(document).chunks
-        assert shapes(alone) == shapes(chunks)
-    assert many.failures == []
-    ids = [chunk.id for chunks in many for chunk in chunks]
-    assert len(set(ids)) == len(ids)
-
-
-@with_model
-def test_texts_of_many_documents_share_full_batches(name):
-    model = Model(batch_size=64)
-    documents = [f"Number {i} purrs.\n\nThen {i} naps. \n\nLaw {i} rules." for i in range(200)]
-    results = build(name, embedder=model).chunk_many(documents)
-    assert len(results) == 200
-    distinct = {text for call in model.calls for text in call}
-    assert sum(map(len, model.calls)) == len(distinct) > 400
-    assert len(model.calls) == math.ceil(len(distinct) / 64)
 
 
 @by_document
@@ -167,54 +132,6 @@ def test_progress_is_reported(awaited, capsys):
     assert capsys.readouterr().err == ""
     run(progress=True)
     assert "7/7" in capsys.readouterr().err
-
-
-@with_model
-@pytest.mark.parametrize("awaited", [False, True])
-def test_fallback_chunks_documents_that_fail(name, awaited, caplog):
-    chunker = build(name, embedder=Model(refuses="Dogs"), fallback=RecursiveChunker(max_tokens=9))
-    documents = [TEXT, Document("Dogs bark.\n\nDogs bite.", id="bad")]
-    with caplog.at_level(logging.WARNING, "advchunk"):
-        well, bad = asyncio.run(chunker.achunk_many(documents)) if awaited else chunker.chunk_many(documents)
-    assert all("fallback_from" not in chunk.metadata for chunk in well)
-    assert "".join(chunk.text for chunk in bad) == documents[1].text
-    for chunk in bad:
-        assert chunk.metadata["chunker"] == "recursive"
-        assert chunk.metadata["fallback_from"] == ("optimal-semantic" if name == "auto" else name)
-    assert "document 1 ('bad')" in caplog.text
-    assert "RuntimeError: cannot embed Dogs" in caplog.text
-    assert [c.text for c in chunker.explain(documents[1]).chunks] == [c.text for c in bad]
-
-
-def test_document_layout_offsets_and_metadata_are_used():
-    text = "Head\n\nBody one. Body two."
-    blocks = (Block("heading", Span(0, 4), level=1), Block("paragraph", Span(6, 25)))
-    offsets = np.arange(len(text) + 1) * 2 + 7
-    params = {"source": "a.txt", "nested": {"list": [1]}}
-    chunks = RecursiveChunker(max_tokens=4).chunk(Document(text, blocks=blocks, offsets=offsets, metadata=params))
-    assert "".join(chunk.text for chunk in chunks) == text
-    for chunk in chunks:
-        assert chunk.source_spans == tuple(Span(a * 2 + 7, b * 2 + 7) for a, b in chunk.spans)
-        assert chunk.metadata["source"] == "a.txt"
-        assert chunk.metadata["title_path"] == "Head"
-    chunks[0].metadata["nested"]["list"].append(2)
-    assert params["nested"] == {"list": [1]} == chunks[1].metadata["nested"]
-    assert chunks[0].id != RecursiveChunker(max_tokens=4).chunk(Document(text, blocks=blocks))[0].id
-
-
-@by_document
-def test_context_is_embedded_but_not_part_of_the_text(name):
-    document = Document(TEXT, metadata={"title": "Pets"})
-    chunks = build(name, include_context=True, max_tokens=24).chunk(document)
-    plain = build(name, include_context=False, max_tokens=24).chunk(document)
-    assert all(chunk.context == "" for chunk in plain)
-    for level in {chunk.level for chunk in chunks}:
-        spans = sorted(span for chunk in chunks if chunk.level == level for span in chunk.spans)
-        assert "".join(TEXT[a:b] for a, b in spans) == TEXT
-    assert all(chunk.tokens <= 24 for chunk in chunks)
-    titled = chunks[:1] if name == "biomedical-abstract" else chunks  # whose source gives the title to the first alone
-    assert all("Pets" in chunk.context.partition("\n")[0] for chunk in titled)
-    assert all(chunk.embed_text == f"{chunk.context}\n\n{chunk.text}" for chunk in chunks)
 
 
 @by_document

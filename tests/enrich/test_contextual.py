@@ -3,8 +3,6 @@ words."""
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
@@ -12,7 +10,7 @@ from langchain_core.messages import AIMessage
 from advchunk import Budget, Chunk, ConfigurationError, Document, OpenAIChat, RecursiveChunker, Span
 from advchunk.enrich import ContextPrompts, ContextualEnricher, Estimate
 from advchunk.enrich.contextual import leading_sentences, unwrapped_sentences
-from advchunk.enrich.document_context import first_words, last_words
+from advchunk.enrich.document_context import first_words
 from advchunk.records import Block, write_metadata, written_metadata
 from growing import check_growth
 from servers import Endpoint, reading, says
@@ -114,32 +112,6 @@ def test_neighbors_are_of_the_same_level_and_around_all_of_a_chunk():
         ("Three. Four. ", ""),
         ("One. ", ""),
     ]
-
-
-def test_tokens_grow_in_proportion_to_the_document():
-    """In all: the document once, two neighbors at most twice, and for each chunk the beginning and the instructions."""
-    enricher = ContextualEnricher(llm=Model(), beginning_tokens=100, neighbor_tokens=30, **WORDS)
-    fixed = len(enricher.prompts.situate.split()) + 100 + 10  # of each prompt
-    factors = []
-    for sections in (20, 40, 80, 160):
-        text = manual(sections)
-        estimate = enricher.estimate([(text, pieces(text))])
-        assert estimate.requests == sections
-        assert estimate.prompt_tokens <= len(text.split()) + sections * (2 * 30 + fixed)
-        factors.append(estimate.prompt_tokens / len(text.split()))
-    assert max(factors) < 1.05 * min(factors)
-    assert max(factors) < 8
-
-
-@pytest.mark.parametrize("text", ["", "猫在睡觉。" * 40, "a" * 500, "one two\nthree ", "🏳️‍🌈 " * 30])
-@pytest.mark.parametrize("most", [0, 1, 7, 1000])
-def test_first_and_last_words_have_at_most_so_many_tokens(text, most):
-    first, last = first_words(text, most, len), last_words(text, most, len)
-    assert text.startswith(first)
-    assert text.endswith(last)
-    assert max(len(first), len(last)) <= most
-    if " " not in text.strip():
-        assert len(first) == len(last) == min(most, len(text))
 
 
 def test_custom_prompts_are_used():
@@ -297,16 +269,6 @@ def test_a_caption_is_of_what_is_below_it_else_of_what_is_above(kinds, captions)
     assert written == captions
 
 
-def test_no_model_is_asked_and_nothing_costs():
-    chunks = cut()
-    enricher = ContextualEnricher()
-    assert enricher.estimate([(GUIDE, chunks)]) == Estimate()
-    assert enricher.enrich(GUIDE, chunks) == asyncio.run(enricher.aenrich(GUIDE, chunks))
-    assert enricher.fingerprint() != ContextualEnricher(llm=Model()).fingerprint()
-    with pytest.raises(ConfigurationError, match="an llm must be"):
-        ContextualEnricher(llm=7)
-
-
 # Cost.
 
 
@@ -329,29 +291,6 @@ def test_an_estimate_is_what_is_asked_then():
         estimate.cost(-1, 0)
 
 
-def test_the_beginning_is_counted_once_for_all_chunks_of_a_document():
-    text, counted = manual(), []
-    enricher = ContextualEnricher(llm=Model(), tokenizer=lambda text: counted.append(text) or 1, beginning_tokens=50)
-    enricher.estimate([(text, pieces(text))])
-    assert sum(text.startswith("# Pump manual") for text in counted) < len(pieces(text))
-
-
-def test_an_endpoint_counts_what_was_estimated():
-    def step(body):
-        assert body["max_tokens"] == 200
-        assert "response_format" not in body
-        return says("From the guide.", (len(body["messages"][-1]["content"].split()), 4))
-
-    with Endpoint(reading(step)) as endpoint:
-        chat = OpenAIChat(endpoint.url, "m")
-        enricher = ContextualEnricher(llm=chat, budget=Budget(tokens=10**6), **WORDS)
-        estimate = enricher.estimate([(GUIDE, cut())])
-        enricher.enrich(GUIDE, cut())
-    assert (chat.usage.requests, chat.usage.tokens_in) == (estimate.requests, estimate.prompt_tokens)
-    assert chat.usage.tokens_out <= estimate.completion_tokens
-    assert enricher.budget.spent == chat.usage
-
-
 @pytest.mark.parametrize("edited", [10, 20, 39])
 def test_an_edited_word_asks_for_its_chunk_and_its_neighbors(edited):
     before, after, cache = manual(), manual(edited=edited), {}
@@ -367,14 +306,6 @@ def test_an_edited_word_asks_for_its_chunk_and_its_neighbors(edited):
     assert enricher.estimate([(after, chunks)]) == Estimate()
     enricher.enrich(after, chunks)
     assert model.prompts == []
-
-
-def test_an_edit_in_the_beginning_asks_for_all():
-    before, after, cache = manual(), manual().replace("about pumps", "about valves"), {}
-    for text, asked in ((before, 40), (after, 40), (before, 0)):
-        model = Model()
-        ContextualEnricher(llm=model, cache=cache).enrich(text, pieces(text))
-        assert len(model.prompts) == asked
 
 
 def test_the_cache_depends_on_the_request_alone():
@@ -411,13 +342,3 @@ def test_a_budget_stops_any_model_and_keeps_what_is_done(kind, caplog):
     statuses = [chunk.metadata.get("added_context_status") for chunk in enriched]
     assert sorted(map(str, statuses)) == ["None"] * 2 + ["failed: BudgetExceeded"] * (len(chunks) - 2)
     assert caplog.text.count("the budget of 2 requests is spent") == 1
-
-
-def test_a_budget_is_of_all_calls_of_an_enricher():
-    budget = Budget(requests=3)
-    enricher = ContextualEnricher(llm=Model(), budget=budget)
-    for _ in range(3):
-        enricher.enrich(GUIDE, cut())
-    assert budget.spent.requests == 3
-    with pytest.raises(ConfigurationError, match="budget must be a Budget or None"):
-        ContextualEnricher(llm=Model(), budget=100)

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from advchunk import BadModelOutput, ConfigurationError, MissingExtra, SemanticThresholdChunker
 from advchunk.engine import ChatRequest, Choose, Complete, Embed, Job, Score, adrive, drive
-from advchunk.models.cache import Cached, DictStore, FileStore, RedisStore, with_cache
+from advchunk.models.cache import FileStore, RedisStore, with_cache
 from advchunk.models.causal import as_causal
 from advchunk.models.chat import Chat, Reply, Usage, as_chat, usable_answer
 from advchunk.models.embedders import as_embedder
@@ -92,16 +92,6 @@ def test_a_second_run_asks_only_about_what_is_new(cache):
     assert other.shown == ["A new one. "]
 
 
-def test_the_cache_changes_no_row(cache):
-    plain = as_embedder(Model())
-    texts = ["a", "bb", "a", "\ud800", "", "e\u0301"]
-    cached = with_cache(plain, cache)
-    for _ in range(2):
-        rows = cached.embed(texts)
-        assert rows.dtype == np.float32
-        assert rows.tolist() == plain.embed(texts).tolist()
-
-
 @dataclass(frozen=True)
 class Scaled:
     """A model whose vectors depend on a setting."""
@@ -111,16 +101,6 @@ class Scaled:
 
     def embed(self, texts):
         return [[1.0, self.angle] for _ in texts]
-
-
-def test_awaited_and_called_share_what_is_kept(cache):
-    model = Model()
-    chunker = SemanticThresholdChunker(embedder=model, cache=cache)
-    result = asyncio.run(chunker.achunk(TEXT))
-    assert len(model.awaited) == 5
-    assert chunker.chunk(TEXT) == result == asyncio.run(chunker.achunk(TEXT))
-    assert len(model.awaited) == 5
-    assert model.shown == []
 
 
 def test_looking_up_does_not_hold_up_the_event_loop():
@@ -207,17 +187,6 @@ def test_a_file_may_be_removed(tmp_path, caplog):
     assert chunks_of(path, model=asked) == chunks_of(path, model=kept) == plain
     assert (len(asked.shown) > 0, kept.shown) == (True, [])
     assert not warnings_in(caplog)
-
-
-def test_a_cached_embedder_is_told_apart_by_model_and_store():
-    first, second, store = as_embedder(Model()), as_embedder(Model("two")), Shelf()
-    cached = Cached(first, store)
-    assert cached == Cached(first, store)
-    assert hash(cached) == hash(Cached(first, store))
-    assert cached not in (Cached(second, store), Cached(first, DictStore({})))
-    assert (cached.batch_size, cached.concurrency) == (3, None)
-    chat = with_cache(as_chat(Writer(), concurrency=3), {})
-    assert (chat.batch_size, chat.concurrency) == (1, 3)
 
 
 def test_rows_of_another_length_than_those_kept_are_refused():
@@ -341,19 +310,6 @@ def test_another_model_setting_or_request_is_asked_again():
     assert key("complete", as_chat(Writer()), ChatRequest(USER)) in keys
 
 
-def test_errors_are_not_kept():
-    kept, chat = {}, Writer(refuses=["bad"])
-    cached = with_cache(as_chat(chat), kept)
-    good, bad = ChatRequest((("user", "good"),)), ChatRequest((("user", "bad"),))
-    rows = cached.complete([good, bad])
-    assert rows[0].startswith("good")
-    assert isinstance(rows[1], BadModelOutput)
-    assert len(kept) == 1
-    chat.refuses = []
-    assert cached.complete([good, bad])[1].startswith("bad")
-    assert chat.prompts == ["good", "bad", "bad"]
-
-
 def is_good(answer):
     if not answer.startswith("good"):
         raise BadModelOutput
@@ -419,21 +375,6 @@ def test_foreign_entries_are_asked_again(damage, caplog):
     assert "holds foreign or damaged values" in warnings_in(caplog)[0]
     assert chunks_of(kept) == plain
     assert kept == good  # mended
-
-
-@pytest.mark.parametrize("value", ["text", 7, None, b"ab"])
-def test_wrong_types_in_a_file(value, tmp_path, caplog):
-    path = tmp_path / "a.db"
-    plain = chunks_of(path)
-    file = sqlite3.connect(path)
-    with file:
-        file.execute("UPDATE kv SET v = ?", [value])
-    file.close()
-    assert chunks_of(path) == plain
-    assert len(warnings_in(caplog)) == (value is not None)
-    other = Model()
-    assert chunks_of(path, model=other) == plain
-    assert other.shown == []
 
 
 @pytest.mark.parametrize(
@@ -588,15 +529,6 @@ def test_a_cache_that_works_again_is_used_again(monkeypatch, caplog):
         before = len(store.kept)
         chunks_of(store, 5 + i)
         assert len(store.kept) > before
-
-
-def test_a_store_that_nothing_can_refer_to_may_fail_too(caplog):
-    class Slotted(dict):
-        __slots__ = ()
-        get_many = set_many = None
-
-    assert Cached(as_embedder(Model()), Slotted()).embed(["a"]).shape == (1, 2)
-    assert warnings_in(caplog)
 
 
 # Redis.

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from dataclasses import dataclass
 from itertools import accumulate
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import lm as models
-from advchunk import ConfigurationError, MarginSamplingChunker, PerplexityChunker
+from advchunk import ConfigurationError, PerplexityChunker
 from advchunk.errors import MissingExtra, ModelUnavailable
 from advchunk.models import causal, huggingface
-from advchunk.models.causal import CausalLM, as_causal
+from advchunk.models.causal import as_causal
 from advchunk.models.huggingface import MAX_PROMPTS, distinguishing_prefixes
-from scripts import run
 
 pytestmark = pytest.mark.slow
 
@@ -151,31 +146,6 @@ def test_special_tokens_are_text_and_half_a_surrogate_pair_moves_no_offset():
     assert tokenizer.backend_tokenizer.to_str() == before  # the user's is left as it is
 
 
-HARD = {
-    "one sentence": "The cat naps.",
-    "Chinese": "猫在睡觉。法官在工作。法院宣布了判决！" * 9,
-    "code": "Intro.\n\n```python\nx = 1. + 2.\n\n```\n\nEnd. " * 9,
-    "no punctuation": "lorem ipsum dolor " * 400,
-    "no spaces": "abcdefghij" * 300,
-    "emoji": "👨\u200d👩\u200d👧 naps! 🦛🦛 run. " * 20,
-    "half a pair": "One \ud800 two. Three \udfff. Four. " * 5,
-    "CRLF": "One. Two.\r\n\r\nThree\r\nfour. Five.\r\n" * 9,
-    "special tokens": "a <s> b. </s> c. <|im_end|> d. " * 9,
-}
-
-
-@pytest.mark.parametrize("build", ["llama", "gpt2"])
-@pytest.mark.parametrize("text", HARD.values(), ids=HARD)
-def test_any_text_is_cut_whatever_it_is_made_of_and_none_of_it_lost(build, text):
-    params = {"lm": (models.tiny(build, 1024), models.tokenizer(lead=True)), "max_tokens": 40}
-    margin = {**params, "prompt": "{before} | {sentence} =", "calibrate": False}
-    chunkers = [MarginSamplingChunker(**margin), MarginSamplingChunker(**margin, context="pair")]
-    for chunker in (PerplexityChunker(**params, max_context=64), *chunkers):
-        chunks = chunker.chunk(text)
-        assert "".join(chunk.text for chunk in chunks) == text
-        assert all(chunk.tokens <= 40 for chunk in chunks)
-
-
 # A real model.
 
 
@@ -190,26 +160,10 @@ def test_one_pass_is_naive_recomputation_of_every_prefix(real):
         assert value == pytest.approx(naive, abs=1e-4)
 
 
-def test_a_real_model_is_less_surprised_by_language_than_by_its_words_in_any_order(real):
-    words = TEXT.split()
-    shuffled = " ".join(np.random.default_rng(3).permutation(words))
-    (ordered,), (jumbled,) = real.score([(TEXT, (0, len(TEXT))), (shuffled, (0, len(shuffled)))])
-    assert ordered < 5
-    assert jumbled > 6.5
-
-
 def test_perplexity_is_the_mean_of_exponentials(real):
     nats = real.model.surprise(TEXT)[1]
     ((result,),) = as_causal(real, measure="perplexity").score([(TEXT, (0, len(TEXT)))])
     assert result == pytest.approx(np.exp(nats[1:]).mean())
-
-
-@pytest.mark.long
-def test_a_window_costs_little_surprise(real):
-    text = (Path(__file__).parents[1] / "data/harbour_town.md").read_text(encoding="utf-8")[:1000]
-    window = as_causal(models.smollm2(), max_context=128).model
-    whole, part = (model.surprise(text)[1][128:].mean() for model in (real.model, window))
-    assert part < whole + 0.3
 
 
 # Choosing.
@@ -278,17 +232,6 @@ def test_prompts_of_several_documents_stand_side_by_side_and_no_more_than_a_few(
     assert len(model.reader.prompts) == MAX_PROMPTS
 
 
-def test_options_that_need_several_rows_use_what_is_remembered_too(monkeypatch):
-    model, options = tiny(), ("the court", "the cat", "a")
-    fresh = tiny().choose("the cat naps and naps and naps. Now:", options)
-    model.choose("the cat naps and naps and naps. Then:", ["1", "2"])
-    spy = Spy(monkeypatch, model.reader.model)
-    assert model.choose("the cat naps and naps and naps. Now:", options) == pytest.approx(fresh, rel=1e-3)
-    ((held, _, rows),) = spy.fed
-    assert held == 9
-    assert rows > 1
-
-
 def test_a_prompt_too_long_or_too_short_is_refused():
     with pytest.raises(
         ConfigurationError, match=r"a prompt must be <= 128 tokens, the model's limit: make chunks smaller, got \d\d\d"
@@ -355,12 +298,6 @@ class Weighty(Own):
         pytest.fail("gigabytes")
 
 
-def test_objects_that_are_not_language_models_are_refused():
-    for lm in (None, 7, "", "http://key@localhost:8000/v1", Own, (models.tiny, None), SimpleNamespace(model="gpt-4o")):
-        with pytest.raises(ConfigurationError, match=r"lm(=| must be).*the name or path of a causal language model"):
-            as_causal(lm)
-
-
 def test_the_error_shows_what_it_was_and_neither_keys_nor_weights():
     pair = models.tiny(), models.tokenizer()
     with pytest.raises(ConfigurationError, match=rf"got \('{type(pair[1]).__name__}', 'LlamaForCausalLM'\)$"):
@@ -425,32 +362,3 @@ def test_without_the_libraries_the_error_names_the_extra(monkeypatch):
 def test_a_path_is_loaded_once_a_process(real):
     assert as_causal(models.smollm2(), max_context=99).model.reader is real.model.reader
     assert real.model.model_name == models.smollm2()
-
-
-@given(st.lists(st.sampled_from(["the cat ", "naps. ", "\n\n", "née ", "東京", "🦛", "</s>"]), max_size=8), st.data())
-def test_every_token_belongs_to_one_unit(parts, data):
-    text = "".join(parts)
-    inner = data.draw(st.lists(st.integers(1, max(len(text) - 1, 1)), max_size=4, unique=True))
-    edges = (0, *sorted({at for at in inner if at < len(text)}), len(text)) if text else (0,)
-    (result,) = CausalLM(tiny()).score([(text, edges)])
-    assert result.shape == (len(edges) - 1,)
-    assert np.isfinite(result).all()
-
-
-@pytest.mark.long
-def test_the_benchmark_runs(tmp_path):
-    quick = models.shallow()
-    sentences = [sentence.strip() for sentence in SENTENCES]
-    edges = np.minimum(np.cumsum([0, *(len(sentence) + 1 for sentence in sentences)]), len(" ".join(sentences)))
-    (values,) = as_causal(quick).score([(" ".join(sentences), edges.tolist())])
-    golden = {"sentences": sentences, "mean_ce_space_joined": values.tolist(), "minima_space_joined": {"9": []}}
-    for name in ("ancient_rome", "state_of_the_union", "wikitexts"):
-        (tmp_path / f"{name}.json").write_text(json.dumps(golden), "utf-8")
-    for folder in ("choi/3-11", "clinical"):
-        (tmp_path / folder).mkdir(parents=True)
-        segments = "\n==========\n".join(["\n".join(sentences[:5]), "\n".join(sentences[5:])])
-        (tmp_path / folder / "0.ref").write_text(f"==========\n{segments}\n==========\n", "utf-8")
-    args = ["--lm", quick, "--golden", tmp_path, "--data", tmp_path, "--only", "golden", "quality"]
-    result = json.loads(run("perplexity", *args))
-    assert result["golden"]["wikitexts"]["largest difference"] < 1e-5
-    assert result["quality"]["clinical"]["perplexity, K deepest minima"]["segments"] == 2

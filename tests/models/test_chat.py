@@ -549,24 +549,6 @@ def test_as_many_calls_at_a_time_as_the_model_takes(run, concurrency):
         assert chat.usage.requests == 20
 
 
-@runs
-@pytest.mark.parametrize("failure", [*FAILURES, "refused", "not JSON"])
-def test_a_request_that_fails_takes_no_other_document_down(run, failure):
-    bad = {**FAILURES, "refused": says(None, refusal="no"), "not JSON": says("garbage")}[failure]
-
-    @reading
-    def step(body):
-        return bad if "number 3\n" in body["messages"][-1]["content"] else says('{"a": 1}')
-
-    with Endpoint(step) as endpoint:
-        chat = chat_at(endpoint, timeout=SHORT if failure in SLOW else 20, retries=int(failure not in SLOW))
-        requests = numbered(8, schema=JSON.schema)
-        chat.complete(requests[:1])
-        result = run(Job(asking(chat, request), recover=instead) for request in requests)
-    assert [result[i] for i in range(8) if i != 3] == [['{"a": 1}']] * 7
-    assert isinstance(result[3], BadModelOutput if failure in ("refused", "not JSON") else ModelUnavailable)
-
-
 def test_cancelling_ends_calls_and_repetitions():
     async def run(endpoint, chat):
         calls = [asyncio.create_task(chat.acomplete([request])) for request in numbered(3)]

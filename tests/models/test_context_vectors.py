@@ -17,15 +17,12 @@ from llama_index.core.schema import NodeRelationship
 
 from advchunk import (
     Chunk,
-    ConfigurationError,
     Document,
     MSTSemanticChunker,
     OptimalSemanticChunker,
-    SemanticThresholdChunker,
     Span,
     UniversalSemanticChunker,
 )
-from advchunk.evaluation.metrics.retrieval import similarities
 from advchunk.models.context_vectors import add_context, chunk_vectors, neighbor_sums, sentence_rows, units_in
 from advchunk.models.signals import unit_rows
 from advchunk.models.static import default_embedder
@@ -73,20 +70,6 @@ def test_chunks_of_several_passages_stand_at_their_mean():
     assert turned[::-1] == pytest.approx(expected)
     alone = chunk_vectors([Chunk("", (), 3)], np.eye(1))
     assert alone.tolist() == [[1.0]]
-
-
-def test_chunks_have_vectors_on_request():
-    plain, mixed, none = (OptimalSemanticChunker(max_tokens=20, vectors=v) for v in ("plain", "context", "none"))
-    chunks = plain.chunk(TEXT)
-    own = default_embedder().embed([chunk.embed_text for chunk in chunks])
-    assert np.array([chunk.vector for chunk in chunks]) == pytest.approx(own, abs=1e-6)
-    expected = chunk_vectors(chunks, own)
-    assert np.array([chunk.vector for chunk in mixed.chunk(TEXT)]) == pytest.approx(expected, abs=1e-6)
-    assert [chunk.vector for chunk in none.chunk(TEXT)] == [None] * len(chunks)
-    awaited = asyncio.run(mixed.achunk_many([TEXT, " ", "One."]))
-    assert [len(some) for some in awaited] == [len(chunks), 0, 1]
-    assert np.array([chunk.vector for chunk in awaited[0]]) == pytest.approx(expected, abs=1e-6)
-    assert chunks == mixed.chunk(TEXT) == none.chunk(TEXT)  # the same chunks, whatever their vectors
 
 
 @st.composite
@@ -142,14 +125,6 @@ def test_chunks_have_rows_on_request():
         assert "".join(chunk.row_texts) == chunk.text
 
 
-@pytest.mark.parametrize("chunker", [OptimalSemanticChunker, SemanticThresholdChunker])
-def test_the_model_is_asked_for_each_chunk_and_sentence_once(chunker):
-    texts_of = {"context": [], "units": []}
-    for vectors, asked in texts_of.items():
-        chunker(max_tokens=20, vectors=vectors, embedder=asking(asked)).chunk_many([TEXT, "One. Two. " * 9])
-    assert texts_of["units"] == texts_of["context"]
-
-
 def test_rows_are_sentences_for_every_algorithm():
     asked = []
     (group, *_) = chunks = MSTSemanticChunker(
@@ -190,25 +165,6 @@ def by_first_word(texts):
     return unit_rows(rows + 0.2 * rows[:, [1]] * np.eye(4)[2])
 
 
-def divided(vectors):
-    return OptimalSemanticChunker(n_segments=2, vectors=vectors, embedder=by_first_word).chunk(DAYS)
-
-
-def test_only_the_row_of_its_sentence_finds_a_chunk():
-    chunks = divided("units")
-    assert [chunk.text.split()[0] for chunk in chunks] == ["Cats", "Courts"]
-    query = by_first_word(["Zebras"])
-    for vectors in ("plain", "context"):
-        scores = similarities(query, np.array([chunk.vector for chunk in divided(vectors)]))
-        assert scores[0, 1] > scores[0, 0]
-    owners = [i for i, chunk in enumerate(chunks) for _ in chunk.rows]
-    rows = np.concatenate([chunk.rows for chunk in chunks])
-    assert np.argsort(-similarities(query, rows, owners), kind="stable").tolist() == [[0, 1]]
-    spans = [span for chunk in chunks for span in chunk.row_spans]
-    best = spans[int(np.argmax(rows @ query[0]))]
-    assert DAYS[best.start : best.end] == ZEBRAS
-
-
 def split_with_rows(splitter, documents, **options):
     return vectors_for(splitter.split_documents(documents), "units", splitter.embeddings, documents, **options)
 
@@ -220,34 +176,6 @@ def found_by_rows(splitter, documents, **search):
     retriever = retrievers.MultiVectorRetriever(vectorstore=store, docstore=InMemoryStore(), search_kwargs=search)
     retriever.docstore.mset([(chunk.id, chunk) for chunk in chunks])
     return chunks, rows, embeddings, retriever
-
-
-def test_langchain_finds_chunks_by_their_sentences():
-    splitter = OptimalSemanticSplitter(by_first_word, n_segments=2)
-    documents = [LangChainDocument(DAYS, id="a", metadata={"source": "days.txt"})]
-    chunks, rows, embeddings, retriever = found_by_rows(splitter, documents, k=9)
-    assert chunks == splitter.split_documents(documents)
-    assert [document.id for document in retriever.invoke("Zebras")] == [chunk.id for chunk in chunks]  # each once
-    (best,) = retriever.vectorstore.similarity_search("Zebras", k=1)
-    assert best.page_content == ZEBRAS == DAYS[best.metadata["start_index"] : best.metadata["end_index"]]
-    assert best.metadata == {
-        "source": "days.txt", "source_id": "a", "doc_id": chunks[0].id,
-        "start_index": DAYS.index("Z"), "end_index": DAYS.index("Cats eat"),
-        "advchunk_keys": "doc_id source_id start_index end_index",
-    }  # fmt: skip
-    core = OptimalSemanticChunker(n_segments=2, embedder=by_first_word, vectors="units").chunk(Document(DAYS, "a"))
-    expected = np.concatenate([chunk.rows for chunk in core])
-    assert embeddings.embed_documents([row.page_content for row in rows]) == expected.tolist()
-    assert embeddings.embed_query(ZEBRAS) == [0, 0, 1, 0]  # a query is no sentence of a chunk
-    assert len({row.id for row in rows}) == len(rows)
-    assert [row.id for row in split_with_rows(splitter, documents)[1]] == [row.id for row in rows]
-    bare = OptimalSemanticSplitter(by_first_word, n_segments=2, add_start_index=False)
-    row = split_with_rows(bare, documents, id_key="parent")[1][0]
-    assert row.metadata.keys() - {"advchunk_keys"} == {"source", "source_id", "parent", "start_index", "end_index"}
-    with pytest.raises(
-        ConfigurationError, match="id_key must not be a key of the documents' own metadata, got 'source'"
-    ):
-        split_with_rows(splitter, documents, id_key="source")
 
 
 def test_langchain_tells_equal_sentences_of_two_chunks_apart():

@@ -80,11 +80,6 @@ def test_nothing_is_said_of_a_language_that_is_known_or_not_declared(chunker, la
     assert model.texts
 
 
-def test_words_of_scripts_without_spaces_are_pairs_of_characters():
-    rows = HashedWords(2048, "th").embed(["แมวนอนบนโซฟา", "แมวกินปลา", "ศาลยกคำร้อง"])
-    assert rows[0] @ rows[1] > 0.1 > abs(rows[0] @ rows[2])
-
-
 @pytest.mark.parametrize("make", [lambda _: Retriever(), lambda path: StoredRetriever(path / "index.db")])
 def test_a_hybrid_search_in_another_language_is_by_words_and_neighbors(make, tmp_path, caplog):
     chunker = RecursiveChunker(max_tokens=40)
@@ -97,16 +92,6 @@ def test_a_hybrid_search_in_another_language_is_by_words_and_neighbors(make, tmp
     assert caplog.text.count("a hybrid search is by words alone") == 1
     question = "Which animal rests on the couch?"
     assert both.rank(question).chunks.tolist() != words.rank(question).chunks.tolist()
-
-
-@pytest.mark.parametrize(
-    "question", ["Какой суд рассмотрит жалобу весной?", "Which court will hear the case?", "X-200"]
-)
-def test_a_search_by_vectors_says_that_it_does_not_know_the_language_of_a_question(question, caplog):
-    retriever = Retriever({"en": RecursiveChunker(max_tokens=40).chunk(ENGLISH)}, mode="dense")
-    assert retriever.search(question)
-    retriever.search(question)
-    assert caplog.text.count("queries in 'ru', but the embedder, ") == question.startswith("Какой")
 
 
 def langchain_results(code, question, **options):

@@ -58,30 +58,6 @@ def test_a_row_is_the_sum_of_its_hashed_stems_scaled_to_length_one(texts, dimens
         np.testing.assert_allclose(row, slowly(text, dimensions, language), atol=1e-5)
 
 
-@given(some_texts, st.randoms())
-def test_a_row_depends_on_its_text_alone_to_the_last_bit(texts, random):
-    embedder = HashedWords(32)
-    alone = {text: embedder.embed([text])[0].tobytes() for text in texts}
-    batch = [*texts, "Something else, and longer than the others.", *texts]
-    random.shuffle(batch)
-    assert all(alone.get(text) in {None, row.tobytes()} for text, row in zip(batch, embedder.embed(batch), strict=True))
-
-
-@pytest.mark.parametrize(
-    ("language", "text", "same", "other"),
-    [
-        ("en", "The boats sail.", "A boat was sailing", "The cat sleeps."),
-        ("de", "Die Bäume für uns", "über einem Baum", "Ein Haus für uns"),
-        ("ru", "большие города и реки", "город на реке", "старая школа"),
-        ("zh", "黑豹队的防守", "防守", "天气预报"),
-    ],
-)
-def test_texts_are_alike_if_they_share_words(language, text, same, other):
-    rows = HashedWords(2048, language).embed([text, same, other])
-    assert rows[0] @ rows[1] > 0.5
-    assert abs(rows[0] @ rows[2]) < 0.1
-
-
 def test_rows_are_the_same_on_every_machine_and_zeros_for_stop_words_and_marks():
     assert not HashedWords().embed(["", "It is so.", "-- !", "\ud800"]).any()
     (row,) = HashedWords(64).embed(["boat"])
@@ -155,12 +131,3 @@ def test_parameters_out_of_range_are_refused():
     ):
         with pytest.raises(ConfigurationError, match=rule):
             HybridEmbedder(**{name: value})
-
-
-def test_an_async_embedder_needs_an_async_call():
-    async def model(texts):
-        return [[1.0]] * len(texts)
-
-    with pytest.raises(ConfigurationError, match="an async embedder needs an async call"):
-        HybridEmbedder(model).embed(["a"])
-    assert asyncio.run(HybridEmbedder(model).aembed(["a"])).shape == (1, 513)

