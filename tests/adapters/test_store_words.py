@@ -2,13 +2,10 @@
 
 import asyncio
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
 
 from advchunk import ConfigurationError
 from advchunk.retrieval import LexicalIndex, SparseWords
@@ -158,28 +155,8 @@ def postgres(folder, _mode, _words):
         store = PGVectorStore.create_sync(
             engine, DefaultEmbeddings(), "chunks", metadata_columns=["source"], hybrid_search_config=config
         )
-        store.server = server
         yield store
         asyncio.run_coroutine_threadsafe(engine._pool.dispose(), engine._loop).result()
-
-
-class PostgresWords(BaseRetriever):
-    """The retriever of the guide."""
-
-    url: str
-    table: str = "chunks"
-    k: int = 50
-
-    def _get_relevant_documents(self, query, *, run_manager):
-        import psycopg
-
-        any_word = "replace(plainto_tsquery('english', %(query)s)::text, '&', '|')::tsquery"
-        statement = f"""SELECT langchain_id::text, content, langchain_metadata::jsonb || jsonb_build_object('source', source)
-            FROM {self.table}, (SELECT {any_word} AS query) AS question
-            WHERE words @@ query ORDER BY ts_rank(words, query) DESC LIMIT %(k)s"""
-        with psycopg.connect(self.url) as connection:
-            rows = connection.execute(statement, {"query": query, "k": self.k}).fetchall()
-        return [Document(text, id=name, metadata=metadata) for name, text, metadata in rows]
 
 
 def only_tea(opened):
@@ -210,56 +187,6 @@ def test_hybrid_hits_of_a_store_are_cut_and_filtered(opened, rarity, tmp_path):
         hits = store.similarity_search(QUESTIONS[1], 20)
         passages = PassageCompressor(budget=100, texts=TEXTS).compress_documents(hits, QUESTIONS[1])
         assert 0 < sum(passage.metadata["token_count"] for passage in passages) <= 100
-        if opened is postgres:
-            check_postgres(store)
-
-
-def check_postgres(store):
-    """What the guide says of LangChain's class, and the retriever that it recommends."""
-    from langchain_classic.retrievers import EnsembleRetriever
-
-    config = store._PGVectorStore__vs.hybrid_search_config
-    assert config.fts_query == QUESTIONS[0]  # that of the first question, which is asked ever after
-    retriever = PostgresWords(url=store.server.get_uri(), k=20)
-    for question in QUESTIONS:
-        assert {hit.metadata["source"] for hit in retriever.invoke(question)} in ({"town"}, {"tea"}, {"town", "tea"})
-    both = EnsembleRetriever(retrievers=[store.as_retriever(search_kwargs={"k": 20}), retriever])
-    passages = AdvchunkRetriever(retriever=both, texts=TEXTS, budget=100).invoke("How is black tea dried?")
-    assert passages[0].metadata["source"] == "tea"
-
-
-class LanceWords(BaseRetriever):
-    """The retriever of the guide, with a filter."""
-
-    table: Any
-    where: str | None = None
-
-    def _get_relevant_documents(self, query, *, run_manager):
-        rows = self.table.search(query, query_type="fts").where(self.where).limit(50).to_list()
-        return [Document(row["text"], id=row["id"], metadata=row["metadata"]) for row in rows]
-
-
-def test_lance_searches_words(tmp_path):
-    lancedb = pytest.importorskip("lancedb")
-    from lancedb.index import FTS
-    from langchain_community.vectorstores import LanceDB
-
-    connection = lancedb.connect(str(tmp_path), read_consistency_interval=timedelta(0))
-    store = LanceDB(connection, DefaultEmbeddings(), mode="append")
-    store.add_documents(CHUNKS)
-    with pytest.raises(TypeError, match="multiple values for keyword argument 'name'"):  # as the guide says
-        store.similarity_search(QUESTIONS[1], query_type="fts")
-    table = store.get_table()
-    table.create_index("text", config=FTS(language="English"))
-    words = LanceWords(table=table)
-    retriever = AdvchunkRetriever(retriever=words, texts=TEXTS)
-    assert retriever.invoke(QUESTIONS[1])[0].metadata["source"] == "tea"
-    assert {hit.metadata["source"] for hit in words.invoke("tea ferry")} == {"town", "tea"}
-    assert {
-        hit.metadata["source"] for hit in LanceWords(table=table, where="metadata.source = 'tea'").invoke("tea ferry")
-    } == {"tea"}
-    store.add_documents(LATER)
-    assert {hit.metadata["source"] for hit in words.invoke("rum")} == {"rum"}
 
 
 # LlamaIndex.

@@ -13,7 +13,7 @@ from advchunk.chunkers.experimental import topics
 from advchunk.chunkers.experimental.lda import LDATopicChunker
 from advchunk.chunkers.experimental.topics import TopicModel, Topics, train
 from advchunk.errors import ConfigurationError, MissingExtra, NotConverged
-from advchunk.evaluation import boundary_scores, synthetic
+from advchunk.evaluation import synthetic
 from advchunk.records import Units
 from advchunk.text.terms import Wording, terms_of
 
@@ -45,12 +45,6 @@ def divergence(shares, prior, units, **options):
 
 
 # The topic model of a document.
-
-
-def test_without_topics_to_tell_apart_recall_is_low():
-    made = synthetic(1, segments=8, sentences=(8, 15), overlap=1.0)
-    cuts_found = LDATopicChunker(preset="depth").segmentation(made.units).cuts
-    assert boundary_scores(made.cuts, cuts_found).f1 < 0.4
 
 
 def test_a_document_has_num_topics_topics():
@@ -110,14 +104,6 @@ def test_of_a_run_above_the_threshold_its_maxima_are_boundaries():
     assert chosen(gaps) == [2, 4, 10]
     assert chosen(gaps, divergence_threshold=0.8) == [2]
     assert chosen(gaps, divergence_threshold=0.2) == [2, 4, 7, 10]
-
-
-def test_depth_is_relative_to_the_valleys():
-    gaps = [0.5, 0.6, 0.5, 0.9, 0.5, 0.55, 0.5]  # depths 0.2, 0.8, 0.1: mean 0.367, deviation 0.309
-    assert chosen(gaps, rule="depth") == [3]
-    assert chosen(gaps, rule="depth", cutoff_z=-0.6) == [1, 3]
-    assert chosen(gaps, rule="depth", cutoff_z=-1.0) == [1, 3, 5]
-    assert chosen([0.0, 0.2, 0.0], rule="depth") == [1]  # alone it is the mean
 
 
 def test_a_known_number_of_segments_takes_the_deepest():

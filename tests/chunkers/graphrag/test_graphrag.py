@@ -157,20 +157,6 @@ def test_leaves_have_the_context_and_the_cuts_of_their_documents(options):
     ]
 
 
-def test_every_entity_and_edge_has_its_places():
-    corpus = CHUNKER.chunk_corpus(DOCUMENTS)
-    documents = {leaf.chunk.id: name for name, leaves in corpus.leaves.items() for leaf in leaves}
-    texts = {document.id: document.text for document in DOCUMENTS}
-    for key, entity in corpus.graph.entities.items():
-        assert entity.places
-        for place in entity.places:
-            assert canonical_name(texts[documents[place.leaf]][slice(*place.span)]) == key
-    for pair, edge in corpus.graph.edges.items():
-        for place in edge.places:
-            text = texts[documents[place.leaf]][slice(*place.span)]
-            assert all(corpus.graph.entities[key].name in text for key in pair)
-
-
 def test_methods_for_many_documents_return_every_chunk_once():
     chunks = CHUNKER.chunk_corpus(DOCUMENTS).chunks
     results = CHUNKER.chunk_many(DOCUMENTS)
@@ -367,20 +353,6 @@ def test_an_answer_that_is_too_long_or_too_deep_is_refused(caplog):
     assert "an answer must have at most 32,768 characters" in caplog.text
     with pytest.raises(BadModelOutput, match=r"an answer must not be nested that deeply, got '\[\[\["):
         _within_bounds(str, "[" * 10_000)
-
-
-def test_entities_by_rules_need_two_mentions_beside_those_of_a_model():
-    corpus = GraphRAGChunker(max_tokens=16, llm=EntityReader(broken="Judge Judy")).chunk_corpus(DOCUMENTS)
-    plain = GraphRAGChunker(max_tokens=16).chunk_corpus(DOCUMENTS).graph.entities
-    by_model = {
-        canonical_name(mention.name)
-        for leaves in corpus.leaves.values()
-        for leaf in leaves
-        if not leaf.extraction.status
-        for mention in leaf.extraction.mentions
-    }
-    assert by_model
-    assert {*corpus.graph.entities} <= {*plain} | by_model
 
 
 @pytest.mark.parametrize(
