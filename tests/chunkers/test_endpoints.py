@@ -142,9 +142,6 @@ def test_a_prompt_injection_moves_a_boundary_at_worst(order):
     assert set().union(*(chunk.metadata for chunk in results[0])) <= {*WRITTEN.split()}
 
 
-# No boundary is proposed but the start, or only boundaries between headings without text.
-
-
 # A corpus.
 
 

@@ -144,9 +144,6 @@ def test_centering_removes_the_mean_vector(chunker):
     assert chunker.segmentation(made.units).cuts.tolist() == [0, 8, 16]
 
 
-# The graph.
-
-
 # What can be wrong with the input.
 
 

@@ -41,9 +41,6 @@ def divergence(shares, prior, units, **options):
     return chunker.segment_terms(Units("x" * len(units), np.arange(len(units) + 1)), words, None)
 
 
-# The parameters that the specification asks for.
-
-
 # The topic model of a document.
 
 

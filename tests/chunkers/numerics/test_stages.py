@@ -59,12 +59,6 @@ def test_equal_rows_are_one_segment_at_any_price(n, length):
     assert cuts.tolist() == [0, n]
 
 
-# Graphs.
-
-
-# Signals.
-
-
 # Layout.
 
 
