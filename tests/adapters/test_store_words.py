@@ -2,10 +2,13 @@
 
 import asyncio
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
 
 from advchunk import ConfigurationError
 from advchunk.retrieval import LexicalIndex, SparseWords
@@ -187,6 +190,40 @@ def test_hybrid_hits_of_a_store_are_cut_and_filtered(opened, rarity, tmp_path):
         hits = store.similarity_search(QUESTIONS[1], 20)
         passages = PassageCompressor(budget=100, texts=TEXTS).compress_documents(hits, QUESTIONS[1])
         assert 0 < sum(passage.metadata["token_count"] for passage in passages) <= 100
+
+
+class LanceWords(BaseRetriever):
+    """The retriever of the guide, with a filter."""
+
+    table: Any
+    where: str | None = None
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        rows = self.table.search(query, query_type="fts").where(self.where).limit(50).to_list()
+        return [Document(row["text"], id=row["id"], metadata=row["metadata"]) for row in rows]
+
+
+def test_lance_searches_words(tmp_path):
+    lancedb = pytest.importorskip("lancedb")
+    from lancedb.index import FTS
+    from langchain_community.vectorstores import LanceDB
+
+    connection = lancedb.connect(str(tmp_path), read_consistency_interval=timedelta(0))
+    store = LanceDB(connection, DefaultEmbeddings(), mode="append")
+    store.add_documents(CHUNKS)
+    with pytest.raises(TypeError, match="multiple values for keyword argument 'name'"):  # as the guide says
+        store.similarity_search(QUESTIONS[1], query_type="fts")
+    table = store.get_table()
+    table.create_index("text", config=FTS(language="English"))
+    words = LanceWords(table=table)
+    retriever = AdvchunkRetriever(retriever=words, texts=TEXTS)
+    assert retriever.invoke(QUESTIONS[1])[0].metadata["source"] == "tea"
+    assert {hit.metadata["source"] for hit in words.invoke("tea ferry")} == {"town", "tea"}
+    assert {
+        hit.metadata["source"] for hit in LanceWords(table=table, where="metadata.source = 'tea'").invoke("tea ferry")
+    } == {"tea"}
+    store.add_documents(LATER)
+    assert {hit.metadata["source"] for hit in words.invoke("rum")} == {"rum"}
 
 
 # LlamaIndex.

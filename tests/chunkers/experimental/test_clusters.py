@@ -64,16 +64,6 @@ def test_planted_boundaries_are_found(finder, lengths, seed):
     assert (scores.precision, scores.recall) == (1.0, 1.0)
 
 
-def test_one_topic_is_one_segment():
-    made, embed = planted([0], [20])
-    for chunker in (
-        SemanticClusterChunker(embedder=embed),
-        SemanticClusterChunker(embedder=embed, distance_threshold=1.0),
-        GraphPartitionChunker(embedder=embed),
-    ):
-        assert chunker.segmentation(made.units).cuts.tolist() == [0, 20]
-
-
 # From clusters to chunks.
 
 
