@@ -308,6 +308,23 @@ def test_a_long_text_is_asked_for_in_windows():
     assert len(cuts(explanation)) == 81
 
 
+def test_headings_of_short_sections_fit_the_answer():
+    shown = []
+
+    def answer(prompt):
+        shown.append(prompt.rpartition("<lines>\n")[2].rpartition("\n</lines>")[0])
+        return Editor()(prompt)
+
+    for most in (200, 10):
+        LLMChapteringChunker(llm=answer, max_section_tokens=most, fallback=None).chunk(TEXT * 40)
+    assert shown[0].startswith("[1] ")
+    assert len(shown[0].splitlines()) == 480
+    assert len(shown) > 4
+    for lines in shown[1:]:
+        assert as_counter()(lines) <= 128 * 10
+    assert 128 * as_counter()("## 480 A title of a few words\n") <= 2048
+
+
 # Failures.
 
 

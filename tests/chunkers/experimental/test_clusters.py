@@ -134,6 +134,30 @@ def test_centering_removes_the_mean_vector(chunker):
     assert chunker.segmentation(made.units).cuts.tolist() == [0, 8, 16]
 
 
+def test_edges_connect_cosines_above_the_threshold():
+    rows = np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0], [0.0, 0.65, 0.76]])
+    made = join_sentences(["Aa. ", "Bb. ", "Cc. ", "Dd. "], [0, 4])
+    segmentation = GraphPartitionChunker(embedder=lambda _: rows).segmentation(made.units)
+    left, right, weight = segmentation.figures["edges"]
+    assert (left.tolist(), right.tolist()) == ([0, 2], [1, 3])
+    assert weight == pytest.approx([0.8, 0.76 / np.hypot(0.65, 0.76)], abs=1e-6)
+    assert segmentation.cuts.tolist() == [0, 2, 4]
+    assert (segmentation.figures["communities"], segmentation.figures["isolated"]) == (2, 0)
+    alone = GraphPartitionChunker(embedder=lambda _: rows, threshold=0.79).segmentation(made.units)
+    assert (alone.figures["communities"], alone.figures["isolated"]) == (1, 2)
+
+
+def test_the_seed_is_of_the_order_in_which_communities_grow():
+    made, embed = planted([0, 1, 2, 3], [12] * 4, noise=0.9)
+    partitions = {}
+    for seed in range(5):
+        chunker = GraphPartitionChunker(embedder=embed, neighbors=4, threshold=0.0, resolution=1.2, seed=seed)
+        figures = chunker.segmentation(made.units).figures
+        partitions[seed] = tuple(figures["labels"].tolist())
+        assert partitions[seed] == tuple(graphs.detect_communities(48, figures["edges"], "louvain", 1.2, seed).tolist())
+    assert len(set(partitions.values())) > 1
+
+
 # What can be wrong with the input.
 
 

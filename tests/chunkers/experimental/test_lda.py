@@ -103,6 +103,14 @@ def test_of_a_run_above_the_threshold_its_maxima_are_boundaries():
     assert chosen(gaps, divergence_threshold=0.2) == [2, 4, 7, 10]
 
 
+def test_depth_is_relative_to_the_valleys():
+    gaps = [0.5, 0.6, 0.5, 0.9, 0.5, 0.55, 0.5]  # depths 0.2, 0.8, 0.1: mean 0.367, deviation 0.309
+    assert chosen(gaps, rule="depth") == [3]
+    assert chosen(gaps, rule="depth", cutoff_z=-0.6) == [1, 3]
+    assert chosen(gaps, rule="depth", cutoff_z=-1.0) == [1, 3, 5]
+    assert chosen([0.0, 0.2, 0.0], rule="depth") == [1]  # alone it is the mean
+
+
 def test_a_known_number_of_segments_takes_the_deepest():
     gaps = [0.5, 0.6, 0.5, 0.9, 0.5, 0.55, 0.5, 0.6, 0.5]
     assert [chosen(gaps, n_segments=n) for n in (1, 2, 3, 4, 9)] == [[], [3], [1, 3], [1, 3, 7], [1, 3, 5, 7]]

@@ -355,6 +355,20 @@ def test_an_answer_that_is_too_long_or_too_deep_is_refused(caplog):
         _within_bounds(str, "[" * 10_000)
 
 
+def test_entities_by_rules_need_two_mentions_beside_those_of_a_model():
+    corpus = GraphRAGChunker(max_tokens=16, llm=EntityReader(broken="Judge Judy")).chunk_corpus(DOCUMENTS)
+    plain = GraphRAGChunker(max_tokens=16).chunk_corpus(DOCUMENTS).graph.entities
+    by_model = {
+        canonical_name(mention.name)
+        for leaves in corpus.leaves.values()
+        for leaf in leaves
+        if not leaf.extraction.status
+        for mention in leaf.extraction.mentions
+    }
+    assert by_model
+    assert {*corpus.graph.entities} <= {*plain} | by_model
+
+
 @pytest.mark.parametrize(
     "run", [lambda c: c.chunk_corpus(DOCUMENTS), lambda c: asyncio.run(c.achunk_corpus(DOCUMENTS))]
 )
