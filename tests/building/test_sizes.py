@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import advchunk
+from advchunk.building.contexts import Contexts
 from advchunk.building.sizes import Limits, RunSizes, assemble, assemble_groups, fit
 from advchunk.models.counters import as_counter
+from advchunk.readers import markdown
 from advchunk.records import Document, Span, SpanSet, Units
 from advchunk.text import sentences, tiling
 from advchunk.text.counters import CHARACTERS, WORDS, CallableCounter, counts_of_distinct
@@ -470,6 +472,17 @@ def test_overlap_is_what_the_words_allow():
     chunks = assemble(fit(units, limits), np.arange(0, len(units) + 1), limits)
     assert max(WORDS(chunk.text) for chunk in chunks) == 7
     assert all(later.start < earlier.end for earlier, later in pairwise(chunks))
+
+
+def test_a_context_counts_with_the_blank_line_after_it():
+    text = "# Tea\n\nGreen."
+    context = Contexts(Document(text, blocks=markdown.blocks(text)), Limits(40, 0, 0, CHARACTERS))
+    assert context(text.index("Green")) == ("Tea", len("Tea\n\n"))
+
+
+def test_a_chunk_of_the_minimum_stays():
+    chunks = assemble(Units("a b c d e f ", np.arange(0, 13, 2)), np.array([0, 3, 6]), Limits(6, 3, 0, WORDS))
+    assert [chunk.tokens for chunk in chunks] == [3, 3]
 
 
 def test_the_context_counts_where_text_is_repeated():
