@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from advchunk.text import sentences as splitting
-from advchunk.text.sentences import plain_sentences, sentences, stops
+from advchunk.text.sentences import brackets, plain_sentences, sentences, stops
 from advchunk.text.sentences.stops import STOP, find_stops
 from growing import check_growth, repeated
 
@@ -205,6 +205,19 @@ def test_stops_are_found_alike_in_short_and_long_texts(text, times):
         patch.setattr(stops, "_PIECE", 7)
         patch.setattr(stops, "_SHORT", 0)
         assert find_stops(text * times) == searched
+
+
+def is_enclosed_slowly(text: str, first: int, at: int, end: int) -> bool:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(brackets, "_may_be_open", lambda *_: True)
+        return brackets.is_enclosed(text, "(", first, at, end)
+
+
+@given(st.text('()"“”„«» ａa.「」（）`', max_size=40), st.integers(0, 40), st.integers(0, 40))
+def test_marks_that_are_closed_enclose_nothing(text, first, at):
+    first, at = sorted((min(first, len(text)), min(at, len(text))))
+    enclosed = brackets.is_enclosed(text, brackets.opening_marks(text, 0, len(text)), first, at, len(text))
+    assert enclosed == is_enclosed_slowly(text, first, at, len(text))
 
 
 @given(TEXTS, TEXTS, TEXTS)

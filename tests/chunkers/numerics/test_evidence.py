@@ -168,13 +168,6 @@ def test_units_that_are_all_alike_are_one_segment():
     assert find(np.zeros((30, 4))).tolist() == [0, 30]
 
 
-@given(some, st.integers(2, 9))
-def test_only_the_ratios_of_sizes_matter(seed, factor):
-    x = planted(seed, [12, 15])
-    sizes = np.random.default_rng(seed).integers(1, 40, len(x))
-    assert find(x, sizes=sizes).tolist() == find(x, sizes=factor * sizes).tolist()
-
-
 def test_words_alone_can_separate_topics():
     x = np.random.default_rng(5).standard_normal((80, 16))
     words = terms_of([[f"{'ab'[i // 40]}{k}" for k in np.random.default_rng(i).integers(0, 12, 12)] for i in range(80)])
