@@ -91,11 +91,6 @@ class TestLangChain:
             assert source.asked == [8]  # once for all hits
         assert retrieved(store) == expected != retrieved(store, texts={})
 
-    def test_documents_may_have_an_offset_of_their_own(self):
-        chunks = chunked(start_index=7)
-        assert chunks[1].metadata["advchunk_start_index"] > chunks[1].metadata["start_index"] == 7
-        assert ANSWER in [text for text, _ in retrieved(stored(chunks))]
-
     def test_another_store_is_asked_by_a_function(self):
         for chunks in (chunked(start_index=7), chunked()):
             asked = []

@@ -222,17 +222,6 @@ def test_rewritten_text_is_in_metadata_or_replaces_the_text():
     assert again[-1].metadata["rewritten_status"] == "failed: BadModelOutput"
 
 
-def test_enricher_works_in_a_langchain_pipeline():
-    scribe = Scribe()
-    compressors = pytest.importorskip("langchain_classic.retrievers.document_compressors")
-    pipeline = compressors.DocumentCompressorPipeline(
-        transformers=[SPLITTERS["ours"], ChunkEnricher(ContextualEnricher(llm=scribe))]
-    )
-    enriched = pipeline.compress_documents([Document(CATS)], "cats?")
-    assert asyncio.run(pipeline.acompress_documents([Document(CATS)], "cats?")) == enriched
-    assert scribe.documents() == {CATS}
-
-
 def test_langchain_chat_models_are_accepted_and_other_types_refused():
     llm = FakeListChatModel(responses=["Of one."])
     (enriched,) = ChunkEnricher(ContextualEnricher(llm=llm)).transform_documents([Document("One.")])
@@ -344,26 +333,6 @@ def test_a_run_that_raises_leaves_the_pipelines_cache_empty_and_its_own_full(run
     enriched = run(parts, documents())
     assert all("added_context" in node.metadata for node in enriched)
     assert len(scribe.prompts) == len(set(scribe.prompts)) == len(enriched)
-
-
-@runs
-def test_clearing_the_pipeline_cache_retries_failed_nodes(run):
-    scribe, cache, answers = Scribe(["fish"]), IngestionCache(), {}
-
-    def lacking():
-        parts = pipeline(llm=scribe, cache=cache)
-        parts.transformations[1].enricher.cache = answers
-        statuses = [node.metadata.get("added_context_status") for node in run(parts, documents())]
-        return [status for status in statuses if status]
-
-    assert lacking() == ["failed: BadModelOutput"]
-    scribe.bad.clear()
-    before = len(scribe.prompts)
-    assert lacking() == ["failed: BadModelOutput"]
-    assert len(scribe.prompts) == before
-    cache.clear()
-    assert lacking() == []
-    assert len(scribe.prompts) == before + 1
 
 
 @pytest.mark.parametrize(

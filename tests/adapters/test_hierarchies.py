@@ -6,10 +6,7 @@ import json
 from itertools import chain, pairwise
 
 import pytest
-from langchain_classic.retrievers import MultiVectorRetriever
 from langchain_core.documents import Document as LangChainDocument
-from langchain_core.stores import InMemoryStore
-from langchain_core.vectorstores import InMemoryVectorStore
 from llama_index.core import Document, StorageContext, VectorStoreIndex
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.node_parser import get_leaf_nodes, get_root_nodes
@@ -20,7 +17,7 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from advchunk import Document as Source
 from advchunk import GraphRAGChunker, HierarchicalChunker, UniversalSemanticChunker
-from langchain_advchunk import ChunkerSplitter, DefaultEmbeddings, GraphRAGSplitter, HierarchicalSplitter
+from langchain_advchunk import ChunkerSplitter, GraphRAGSplitter, HierarchicalSplitter
 from llamaindex_advchunk import DefaultEmbedding, GraphRAGNodeParser, HierarchicalNodeParser
 
 CATS = "# Cats\n\nCats purr softly. Cats nap in the sun. Kittens chase mice. Cats eat fish.\n\n"
@@ -147,23 +144,6 @@ def test_chunks_have_the_id_of_their_parent_in_langchain():
     assert wrapped[0].page_content == UniversalSemanticChunker().chunk(TEXT)[0].text
 
 
-def test_langchains_multi_vector_retriever_returns_parents_of_leaves():
-    chunks = HierarchicalSplitter(levels=["section", "sentence"]).split_documents([LangChainDocument(TEXT, id="a")])
-    parents = [chunk for chunk in chunks if chunk.metadata["level"] == 0]
-    retriever = MultiVectorRetriever(
-        vectorstore=InMemoryVectorStore.from_documents(
-            [chunk for chunk in chunks if chunk.metadata["level"] == 1], DefaultEmbeddings()
-        ),
-        docstore=InMemoryStore(),
-        id_key="parent_id",
-        search_kwargs={"k": 2},
-    )
-    retriever.docstore.mset([(chunk.id, chunk) for chunk in parents])
-    assert [parent.page_content for parent in retriever.invoke("Where are boats moored, and what holds boats?")] == [
-        BOATS
-    ]
-
-
 # A corpus.
 
 SEA = (
@@ -238,36 +218,6 @@ def test_nodes_of_a_corpus_are_linked_across_documents():
             [Document(text=text, id_=name, metadata={"file": name}) for name, text in CORPUS.items()]
         )
     )
-
-
-def test_roots_and_leaves_of_a_corpus_are_those_of_llama_index():
-    nodes = parse_corpus()
-    assert get_root_nodes(nodes) == nodes[:1]
-    leaves = [node for node in nodes if node.text]
-    assert get_leaf_nodes(nodes) == leaves
-    assert {node.ref_doc_id for node in leaves} == {"sea", "law"}
-    sections = [node for node in nodes if node.metadata["granularity"] == "section"]
-    assert get_child_nodes(nodes[:1], nodes) == sections
-    assert [{child.node_id for child in node.child_nodes} for node in sections] == [
-        {node.node_id for node in leaves if node.ref_doc_id == name} for name in ("sea", "law")
-    ]
-
-
-def test_auto_merging_retriever_returns_the_community_of_most_hits():
-    nodes = parse_corpus()
-    (section, *_) = [node for node in nodes if node.metadata["granularity"] == "section"]
-    storage = StorageContext.from_defaults(docstore=SimpleDocumentStore())
-    storage.docstore.add_documents(nodes)
-    hits = [node for node in get_leaf_nodes(nodes) if node.ref_doc_id == "sea"]
-    results = AutoMergingRetriever(Fixed(hits), storage).retrieve("?")
-    assert [result.node.node_id for result in results] == [section.node_id]
-    assert results[0].node.get_content(MetadataMode.LLM).strip() == "Captain Ahab, Moby Dick and Mr Starbuck meet."
-    apart = [next(node for node in get_leaf_nodes(nodes) if node.ref_doc_id == name) for name in CORPUS]
-    results = AutoMergingRetriever(Fixed(apart), storage).retrieve("?")  # ends
-    assert {result.node.node_id for result in results} == {node.node_id for node in apart}
-    index = VectorStoreIndex(nodes, embed_model=DefaultEmbedding())  # all levels
-    best, *_ = index.as_retriever(similarity_top_k=3).retrieve("Captain Ahab, Moby Dick and Mr Starbuck meet.")
-    assert best.node.node_id in {nodes[0].node_id, section.node_id, hits[-1].node_id}
 
 
 def test_a_corpus_survives_a_pipeline_and_a_document_that_fails():

@@ -4,8 +4,6 @@ import asyncio
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.indexing import InMemoryRecordManager, aindex, index
 from langchain_core.vectorstores import InMemoryVectorStore
@@ -42,7 +40,6 @@ EDITS = {  # the edited text and title, and the number of chunks of which the em
     "order of paragraphs": ((TEA_SECTION + f"# Milk\n\n{COWS}{MILK}", "A"), 2),  # one of them with its heading
 }
 edits = pytest.mark.parametrize(("edited", "changed"), EDITS.values(), ids=EDITS)
-relaxed = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 
 
 class Store:
@@ -69,26 +66,6 @@ def split(text, title, splitter=SPLITTER):
 
 def texts(chunks):
     return Counter(chunk.page_content for chunk in chunks)
-
-
-sentences = st.sampled_from(["Tea is hot.", "Milk is white.", "Cows eat grass.", "See above."])
-sections = st.tuples(st.sampled_from(["Tea", "Milk"]), st.lists(sentences, min_size=1, max_size=4))
-documents = st.tuples(
-    st.lists(sections, min_size=1, max_size=4).map(
-        lambda parts: "\n\n".join(f"# {heading}\n\n" + "\n\n".join(body) for heading, body in parts)
-    ),
-    st.sampled_from(["Drinks", "Food"]),
-)
-
-
-@relaxed
-@given(before=documents, after=documents, context=st.booleans())
-def test_index_adds_the_chunks_whose_embedded_text_is_new_and_removes_the_old(before, after, context):
-    splitter, store = RecursiveSplitter(max_tokens=9, include_context=context), Store()
-    old, new = split(*before, splitter), split(*after, splitter)
-    assert store.added(old) == len(old)
-    assert store.added(new) == (texts(new) - texts(old)).total()
-    assert store.texts() == texts(new)
 
 
 @edits
@@ -169,15 +146,6 @@ def test_a_pipeline_replaces_the_nodes_of_an_edited_document_alone(edited, chang
     for node in current:
         text = node.get_content(MetadataMode.EMBED)
         assert stored[node.node_id] == pytest.approx(DefaultEmbedding().get_text_embedding(text))
-
-
-@edits
-def test_hashes_and_ids_of_nodes_change_with_what_is_embedded(edited, changed):
-    old, new = PARSER([document(TEXT, "A")]), PARSER([document(*edited)])
-    embedded = [{node.get_content(MetadataMode.EMBED) for node in nodes} for nodes in (old, new)]
-    assert len(embedded[1] - embedded[0]) == changed
-    assert len({node.node_id for node in new} - {node.node_id for node in old}) == changed
-    assert len({node.hash for node in new} - {node.hash for node in old}) >= changed
 
 
 def test_a_pipeline_with_an_enricher_stores_the_new_context():

@@ -1,7 +1,6 @@
 """What LangChain users rely on."""
 
 import asyncio
-import inspect
 import json
 import pickle
 import pydoc
@@ -111,25 +110,6 @@ def test_documents_are_read_one_by_one():
     assert list(MSTSemanticSplitter().lazy_split_documents(documents())) == expected
 
 
-def test_index_takes_the_chunks_of_a_loader_as_they_come():
-    read, records = [], InMemoryRecordManager("n")
-    records.create_schema()
-
-    def load():
-        for i in range(9):
-            read.append(i)
-            yield Document(f"Text {i}.", metadata={"source": str(i)})
-
-    class Counting(InMemoryVectorStore):
-        def add_documents(self, documents, **kwargs):
-            counts.append(len(read))
-            return super().add_documents(documents, **kwargs)
-
-    counts, store = [], Counting(DefaultEmbeddings())
-    index(RecursiveSplitter().lazy_split_documents(load()), records, store, batch_size=3, key_encoder=chunk_key)
-    assert counts == [3, 6, 9]
-
-
 @pytest.mark.parametrize("name", [name for name in langchain_advchunk.__all__ if name.endswith("Splitter")])
 def test_help_shows_our_parameters_alone(name):
     shown = pydoc.plain(pydoc.render_doc(getattr(langchain_advchunk, name)))
@@ -146,23 +126,6 @@ def test_the_embedded_default_is_an_embeddings():
     assert model.embed_documents([]) == []
     assert MSTSemanticSplitter(model).split_text(CATS_AND_LAWS) == MSTSemanticSplitter().split_text(CATS_AND_LAWS)
     assert pickle.loads(pickle.dumps(MSTSemanticSplitter(model))).core().fingerprint()
-
-
-def test_context_is_put_before_the_text_and_offsets_locate_the_text():
-    text = "# Guide\n\nHello there.\n\n## Install\n\nRun make now."
-    splitter = RecursiveSplitter(max_tokens=12, include_context=True)
-    (*_, last) = splitter.split_documents([Document(text, metadata={"title": "Manual"})])
-    assert last.page_content == "Manual > Guide\n\n## Install\n\nRun make now."
-    start, end = last.metadata["start_index"], last.metadata["end_index"]
-    assert last.page_content.endswith(text[start:end])
-
-
-def test_it_is_a_text_splitter_with_embeddings_first():
-    model = Recording()
-    assert isinstance(MSTSemanticSplitter(model), TextSplitter)
-    assert next(iter(inspect.signature(MSTSemanticSplitter).parameters)) == "embeddings"
-    assert MSTSemanticSplitter(model).split_text(CATS_AND_LAWS) == MSTSemanticSplitter().split_text(CATS_AND_LAWS)
-    assert model.used == ["sync"]
 
 
 def test_async_uses_the_async_embedding_method_once_for_all_documents():
@@ -198,14 +161,7 @@ def test_real_minilm_through_sentence_transformers():
     assert splitter.core().model.max_tokens == 254  # MiniLM's 256, less two special tokens
 
 
-def test_index_adds_again_only_what_changed():
-    records, store = InMemoryRecordManager("n"), InMemoryVectorStore(Recording())
-    records.create_schema()
-    splitter, text = RecursiveSplitter(max_tokens=5), "".join(f"Fact {i} is here. " for i in range(40))
-    for words, added in ((text, 40), (text, 0), ("A new one now. " + text, 1)):
-        documents = splitter.split_documents([Document(words, id="d", metadata={"source": "s"})])
-        counts = index(documents, records, store, cleanup="full", source_id_key="source", key_encoder=chunk_key)
-        assert (counts["num_added"], counts["num_deleted"]) == (added, 0)
+def test_a_key_needs_a_document_with_an_id():
     for key in (chunk_key, record_key):
         with pytest.raises(ConfigurationError, match=f"{key.__name__} needs documents with an id"):
             key(Document("x"))

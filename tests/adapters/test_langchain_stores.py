@@ -23,7 +23,6 @@ from langchain_advchunk import (
     PassageCompressor,
     RecursiveSplitter,
     chunk_key,
-    record_key,
 )
 from langchain_advchunk.surroundings import StoreChunks, mapping_filter
 
@@ -133,29 +132,6 @@ def test_every_store_answers_as_the_core_does(opened, tmp_path):
         assert filtered(store, chunks, opened) == {"rum"}
         assert answers(store, chunks) == before == expected_answers()
         assert hits_alone(store) == expected_hits(has_ids=opened is not lance)
-
-
-@pytest.mark.parametrize("opened", STORES, ids=lambda opened: opened.__name__)
-def test_places_in_every_store_are_those_of_the_present_text(opened, tmp_path):
-    splitter, records = RecursiveSplitter(**SPLIT), InMemoryRecordManager("store")
-    records.create_schema()
-    moved = {"town": "The town has a new pier. " + TOWN, "tea": TOWN[:2000]}
-    for texts in (BEFORE, moved):
-        with opened(tmp_path) as store:
-            chunks = splitter.split_documents(
-                [Document(text, id=name, metadata={"source": name}) for name, text in texts.items()]
-            )
-            index(chunks, records, store, cleanup="full", key_encoder=record_key)
-    with opened(tmp_path) as store:
-        hits = store.similarity_search(QUESTIONS[0], 2 * len(chunks))
-        retriever = AdvchunkRetriever(vectorstore=store, budget=500)  # without texts
-        passages = [passage for question in QUESTIONS for passage in retriever.invoke(question)]
-    assert sorted((hit.page_content, hit.metadata["start_index"]) for hit in hits) == sorted(
-        (chunk.page_content, chunk.metadata["start_index"]) for chunk in chunks
-    )
-    for passage in passages:
-        start, end = passage.metadata["start_index"], passage.metadata["end_index"]
-        assert passage.page_content.endswith(moved[passage.metadata["source"]][start:end])
 
 
 @pytest.mark.parametrize("has_start", [True, False], ids=["start_index", "located"])

@@ -5,9 +5,8 @@ import asyncio
 import pytest
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.vectorstores import InMemoryVectorStore
-from llama_index.core import Document, StorageContext, VectorStoreIndex
+from llama_index.core import Document, VectorStoreIndex
 from llama_index.core.node_parser import get_leaf_nodes
-from llama_index.core.retrievers import AutoMergingRetriever
 
 from advchunk import ConfigurationError, HierarchicalChunker
 from advchunk.retrieval import Retriever, Search
@@ -108,14 +107,6 @@ def test_one_search_may_expect_a_long_answer():
         short.invoke(QUESTIONS[0], search="long")
 
 
-def test_a_filter_of_one_level_returns_chunks_of_it():
-    chunks = pieces()
-    retriever = AdvchunkRetriever(vectorstore=store_of(chunks), chunks=chunks, k=9)
-    keep = {"filter": lambda chunk: chunk.metadata["level"] == 0}
-    sections = retriever.invoke("mice", chunk_filter=keep["filter"], **keep)
-    assert set(texts(sections)) == {CATS.strip(), COURTS.strip(), BOATS}
-
-
 def test_merged_sections_keep_their_citations():
     chunks = pieces()
     retriever = AdvchunkRetriever(vectorstore=store_of(chunks), chunks=chunks, search=search(merge=0.4), k=4)
@@ -123,16 +114,6 @@ def test_merged_sections_keep_their_citations():
     assert best.page_content == BOATS
     assert best.metadata["granularity"] == "section"
     assert best.metadata["citation"] == f"b, Boats, lines 1-3, characters 0-{len(BOATS)}"
-
-
-def test_auto_merging_merges_the_results_of_the_retriever():
-    every = nodes()
-    storage = StorageContext.from_defaults()
-    storage.docstore.add_documents(every)
-    index = VectorStoreIndex(get_leaf_nodes(every), storage_context=storage, embed_model=DefaultEmbedding())
-    inner = NodeRetriever(index, similarity_top_k=4)
-    (hit, *_) = AutoMergingRetriever(inner, storage).retrieve("Boats, sails, sailors, harbors and anchors")
-    assert hit.node.get_content() == BOATS
 
 
 def test_communities_of_a_corpus_come_first_in_both_frameworks():

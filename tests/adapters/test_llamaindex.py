@@ -7,18 +7,15 @@ from pathlib import Path
 
 import pytest
 from llama_index.core import Settings
-from llama_index.core.ingestion import IngestionCache, IngestionPipeline
 from llama_index.core.ingestion.pipeline import get_transformation_hash
 from llama_index.core.node_parser import (
     MarkdownNodeParser,
     SentenceSplitter,
-    TextSplitter,
 )
 from llama_index.core.schema import Document, ImageDocument, ImageNode, MediaResource, MetadataMode, TextNode
 from pydantic import PrivateAttr, ValidationError
 
-from advchunk import Chunk, Chunker, ConfigurationError, RecursiveChunker, Span
-from advchunk.chunkers.explanations import Explanation
+from advchunk import ConfigurationError, RecursiveChunker
 from advchunk.models.static import default_embedder
 from llamaindex_advchunk import (
     ChunkerNodeParser,
@@ -56,16 +53,6 @@ class Recording(DefaultEmbedding):
 
     async def _aget_query_embedding(self, query):
         raise AssertionError
-
-
-class Tree(Chunker):
-    """The whole text, and its sentences below it."""
-
-    def plan(self, document):
-        leaves = yield from RecursiveChunker(max_tokens=12).plan(document)
-        root = Chunk(document.text, (Span(0, len(document.text)),), 1)
-        below = [Chunk(c.text, c.spans, c.tokens, level=1, parent=0) for c in leaves.chunks]
-        return Explanation(document, [root, *below])
 
 
 def parse(text=ROWS, **params):
@@ -177,25 +164,6 @@ def test_ids_are_stable_or_the_users():
     assert [n.node_id for n in named][:2] == ["D-0", "D-1"]
 
 
-def test_pipeline_cache_round_trip(tmp_path):
-    used.clear()
-    documents = [Document(text=CATS_AND_LAWS, id_="D")]
-
-    def run(**params):
-        parser = MSTSemanticNodeParser(embed_model=Recording(), **params)
-        cache = IngestionCache.from_persist_path(str(tmp_path / "c")) if (tmp_path / "c").exists() else IngestionCache()
-        pipeline = IngestionPipeline(transformations=[parser], cache=cache)
-        nodes = pipeline.run(documents=documents)
-        pipeline.cache.persist(str(tmp_path / "c"))
-        return [(n.node_id, n.text, n.metadata) for n in nodes]
-
-    first = run(n_segments=2)
-    calls = len(used)
-    assert run(n_segments=2) == first
-    assert len(used) == calls  # read from the cache
-    assert len(run(n_segments=3)) == 3
-
-
 def test_from_defaults_progress_and_settings(capsys):
     parser = RecursiveNodeParser.from_defaults(chunk_size=30, chunk_overlap=3)
     assert (parser.core().max_tokens, parser.core().overlap_tokens) == (30, 3)
@@ -210,15 +178,6 @@ def test_from_defaults_progress_and_settings(capsys):
         Settings._node_parser = before
     with pytest.raises(ConfigurationError, match="chunk_size is another name for max_tokens: pass only one"):
         RecursiveNodeParser(chunk_size=3, max_tokens=4)
-
-
-def test_it_is_a_text_splitter_that_refuses_what_it_does_not_know():
-    assert issubclass(RecursiveNodeParser, TextSplitter)
-    with pytest.raises(ConfigurationError, match="blok"):
-        RecursiveNodeParser(blok=3)
-    with pytest.raises(ConfigurationError, match=r"threshold must be in -1\.\.1, got 2"):
-        UniversalSemanticNodeParser(threshold=2.0)
-    assert RecursiveNodeParser.class_name() != MSTSemanticNodeParser.class_name()
 
 
 @pytest.mark.slow

@@ -1,14 +1,11 @@
 """Passages that are cut for a query from the nodes of any retriever of LlamaIndex."""
 
 import asyncio
-import logging
 
 import pytest
-from llama_index.core import Document, StorageContext, VectorStoreIndex
-from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core import Document, VectorStoreIndex
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter, SentenceWindowNodeParser, TokenTextSplitter
-from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import (
     MetadataMode,
     NodeWithScore,
@@ -20,9 +17,7 @@ from advchunk import ConfigurationError, RecursiveChunker, Span
 from advchunk.records import with_context
 from advchunk.retrieval import PassageCutter
 from llamaindex_advchunk import (
-    AdvchunkRetriever,
     DefaultEmbedding,
-    HierarchicalNodeParser,
     PassagePostprocessor,
     RecursiveNodeParser,
     chunk_spans,
@@ -41,17 +36,6 @@ PEERS = {
     "window": SentenceWindowNodeParser.from_defaults,
     "ours": lambda: RecursiveNodeParser(max_tokens=40),
 }
-
-
-class Found(BaseRetriever):
-    """Returns the same nodes to every question."""
-
-    def __init__(self, hits):
-        self.hits = hits
-        super().__init__()
-
-    def _retrieve(self, query_bundle):
-        return self.hits
 
 
 def documents(texts=TEXTS, **metadata):
@@ -85,12 +69,6 @@ def answers(passages):
 @pytest.fixture
 def nodes():
     return RecursiveNodeParser(max_tokens=40).get_nodes_from_documents(documents(year=2020))
-
-
-@pytest.fixture
-def warnings(caplog):
-    caplog.set_level(logging.WARNING, "advchunk")
-    return lambda: [record.getMessage() for record in caplog.records if record.name == "advchunk"]
 
 
 @pytest.mark.usefixtures("tiktoken_cache")
@@ -181,16 +159,6 @@ def test_a_query_must_be_given_and_may_be_blank(nodes):
     assert bundle == cut(scored(nodes), budget=60)
 
 
-def test_nodes_of_several_levels_are_cut_too():
-    every = HierarchicalNodeParser(max_tokens=40).get_nodes_from_documents(documents())
-    hits = scored([node for node in every if "at nine" in node.text])
-    for source in (None, store_of(every)):
-        passages = cut(hits, texts=source, budget=40)
-        assert "at nine" in passages[0].text
-        assert sum(hit.metadata["token_count"] for hit in passages) <= 40
-        assert "".join(hit.text for hit in passages).count("at nine") == 1
-
-
 def test_a_postprocessor_follows_its_fields_and_is_serialized(nodes):
     hits = scored(nodes[10:11])
     processor = PassagePostprocessor(budget=300, cutter=PassageCutter(language="de"))
@@ -217,23 +185,3 @@ def test_a_postprocessor_follows_its_fields_and_is_serialized(nodes):
 def test_bad_parameters_are_errors(options, rule):
     with pytest.raises(ConfigurationError, match=rule):
         PassagePostprocessor(**options)
-
-
-def test_documents_in_the_docstore_stand_around_the_hits_of_a_retriever(nodes):
-    context = StorageContext.from_defaults()
-    index = index_of([], storage_context=context)
-    number = next(i for i, node in enumerate(nodes) if FERRY[:20] in node.text)
-    hits = scored([nodes[number + 1]])
-    index.as_retriever = lambda **_: Found(hits)
-    retriever = AdvchunkRetriever(index, budget=60)
-    assert not any("nine" in hit.text for hit in retriever.retrieve(QUESTION))
-    context.docstore.add_documents(documents())
-    retriever.refresh()
-    assert "nine" in retriever.retrieve(QUESTION)[0].text
-
-
-def test_a_retriever_of_a_query_engine_needs_no_postprocessor(nodes):
-    engine = RetrieverQueryEngine.from_args(AdvchunkRetriever(index_of(nodes), budget=60), llm=MockLLM())
-    response = engine.query(QUESTION)
-    assert "leaves the harbor at nine" in str(response)
-    assert "citation" not in str(response)

@@ -16,19 +16,14 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from langchain_core.documents import Document
-from langchain_core.indexing import InMemoryRecordManager, index
 from langchain_core.vectorstores import InMemoryVectorStore
-from llama_index.core import Document as LlamaIndexDocument
 from llama_index.core import StorageContext, load_index_from_storage
-from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
-from llama_index.core.storage.docstore import SimpleDocumentStore
+from llama_index.core.ingestion import DocstoreStrategy
 from llama_index.core.vector_stores import SimpleVectorStore
 from pydantic import PrivateAttr
 
 from advchunk.models.static import StaticEmbedder
-from langchain_advchunk import DefaultEmbeddings, RecursiveSplitter, chunk_key
-from llamaindex_advchunk import DefaultEmbedding, RecursiveNodeParser
+from llamaindex_advchunk import DefaultEmbedding
 from test_readme import FENCE, ROOT
 
 GUIDE = ROOT / "docs" / "guides" / "documents-that-change.md"
@@ -347,59 +342,3 @@ def make(folder, number):
     path = Path(folder) / str(number)
     path.mkdir()
     return path
-
-
-def test_what_the_guide_warns_of_is_so():
-    texts = {name: "\n\n".join(f"Fact {i} of {name} is here now." for i in range(70)) for name in ("a", "b")}
-    splitter = RecursiveSplitter(max_tokens=9)
-    chunks = splitter.split_documents([Document(text, metadata={"source": name}) for name, text in texts.items()])
-    assert len(chunks) == 140
-    records, store = InMemoryRecordManager("notes"), InMemoryVectorStore(DefaultEmbeddings())
-    records.create_schema()
-    counts = [
-        index(part, records, store, cleanup=cleanup, source_id_key="source", key_encoder=chunk_key)
-        for part, cleanup in (
-            (chunks, "incremental"), (chunks, "incremental"), (chunks, "scoped_full"), (chunks[70:], "scoped_full"),
-            (chunks[70:], "full"),
-        )
-    ]  # fmt: skip
-    assert [count["num_added"] for count in counts] == [140, 40, 0, 0, 0]
-    assert [count["num_deleted"] for count in counts] == [0, 40, 0, 0, 70]
-    assert len(records.list_keys(group_ids=[])) == 70  # all
-
-
-@pytest.mark.parametrize("strategy", [*DocstoreStrategy])
-def test_only_two_strategies_replace_the_nodes_of_an_edited_document(strategy):
-    line = IngestionPipeline(
-        transformations=[RecursiveNodeParser(max_tokens=9, vectors="plain")], docstore=SimpleDocumentStore(),
-        docstore_strategy=strategy, vector_store=SimpleVectorStore(),
-    )  # fmt: skip
-    for text in ("Boil the water.", "Add tea."):
-        line.run(documents=[LlamaIndexDocument(text=text, id_="tea")])
-    number = 2 if strategy == DocstoreStrategy.DUPLICATES_ONLY else 1
-    assert len(line.vector_store.data.embedding_dict) == number
-
-
-@pytest.mark.parametrize(("has_name", "names"), [(True, ["b"]), (False, ["a"])])
-def test_the_cache_of_a_pipeline_tells_documents_apart_by_their_metadata(has_name, names):
-    line = IngestionPipeline(transformations=[RecursiveNodeParser(max_tokens=9)])
-    for name in ("a", "b"):
-        metadata = {"file_path": name} if has_name else {}
-        nodes = line.run(documents=[LlamaIndexDocument(text="Boil the water.", id_=name, metadata=metadata)])
-    assert [node.ref_doc_id for node in nodes] == names
-
-
-@pytest.mark.parametrize(("has_name", "left"), [(True, 0), (False, 1)])
-def test_a_docstore_tells_documents_apart_by_their_metadata(has_name, left):
-    line = IngestionPipeline(
-        transformations=[RecursiveNodeParser(max_tokens=9, vectors="plain")], docstore=SimpleDocumentStore(),
-        docstore_strategy=DocstoreStrategy.UPSERTS_AND_DELETE, vector_store=SimpleVectorStore(),
-    )  # fmt: skip
-    line.run(
-        documents=[
-            LlamaIndexDocument(text="Boil the water.", id_=name, metadata={"file_path": name} if has_name else {})
-            for name in ("a", "b")
-        ]
-    )
-    line.run(documents=[])
-    assert len(line.vector_store.data.embedding_dict) == left

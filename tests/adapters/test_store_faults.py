@@ -296,19 +296,3 @@ def test_nodes_of_llamaindex_are_neither_lost_nor_twice(server, fault):
         rows = run(server, "SELECT text FROM data_own_nodes")
         assert sorted(text for (text,) in rows) == sorted(node.text for node in parsed())
     store._engine.dispose()
-
-
-def test_a_docstore_that_was_not_saved_makes_nodes_twice(server):
-    """LlamaIndex asks its docstore alone, and a new one does not know that the store has the nodes
-    (benchmarks/RETRIEVAL.md)."""
-    store, documents = llamaindex_store(server), [LlamaDocument(text=text, id_=name) for name, text in TEXTS.items()]
-    for _ in range(2):
-        IngestionPipeline(
-            transformations=[RecursiveNodeParser(max_tokens=9), DefaultEmbedding()],
-            docstore=SimpleDocumentStore(),
-            vector_store=store,
-            docstore_strategy=DocstoreStrategy.UPSERTS,
-        ).run(documents=documents)
-    rows = run(server, "SELECT count(*), count(DISTINCT node_id) FROM data_own_nodes")
-    assert rows == [(2 * len(parsed()), len(parsed()))]
-    store._engine.dispose()

@@ -158,28 +158,8 @@ def postgres(folder, _mode, _words):
         store = PGVectorStore.create_sync(
             engine, DefaultEmbeddings(), "chunks", metadata_columns=["source"], hybrid_search_config=config
         )
-        store.server = server
         yield store
         asyncio.run_coroutine_threadsafe(engine._pool.dispose(), engine._loop).result()
-
-
-class PostgresWords(BaseRetriever):
-    """The retriever of the guide."""
-
-    url: str
-    table: str = "chunks"
-    k: int = 50
-
-    def _get_relevant_documents(self, query, *, run_manager):
-        import psycopg
-
-        any_word = "replace(plainto_tsquery('english', %(query)s)::text, '&', '|')::tsquery"
-        statement = f"""SELECT langchain_id::text, content, langchain_metadata::jsonb || jsonb_build_object('source', source)
-            FROM {self.table}, (SELECT {any_word} AS query) AS question
-            WHERE words @@ query ORDER BY ts_rank(words, query) DESC LIMIT %(k)s"""
-        with psycopg.connect(self.url) as connection:
-            rows = connection.execute(statement, {"query": query, "k": self.k}).fetchall()
-        return [Document(text, id=name, metadata=metadata) for name, text, metadata in rows]
 
 
 def only_tea(opened):
@@ -210,22 +190,6 @@ def test_hybrid_hits_of_a_store_are_cut_and_filtered(opened, rarity, tmp_path):
         hits = store.similarity_search(QUESTIONS[1], 20)
         passages = PassageCompressor(budget=100, texts=TEXTS).compress_documents(hits, QUESTIONS[1])
         assert 0 < sum(passage.metadata["token_count"] for passage in passages) <= 100
-        if opened is postgres:
-            check_postgres(store)
-
-
-def check_postgres(store):
-    """What the guide says of LangChain's class, and the retriever that it recommends."""
-    from langchain_classic.retrievers import EnsembleRetriever
-
-    config = store._PGVectorStore__vs.hybrid_search_config
-    assert config.fts_query == QUESTIONS[0]  # that of the first question, which is asked ever after
-    retriever = PostgresWords(url=store.server.get_uri(), k=20)
-    for question in QUESTIONS:
-        assert {hit.metadata["source"] for hit in retriever.invoke(question)} in ({"town"}, {"tea"}, {"town", "tea"})
-    both = EnsembleRetriever(retrievers=[store.as_retriever(search_kwargs={"k": 20}), retriever])
-    passages = AdvchunkRetriever(retriever=both, texts=TEXTS, budget=100).invoke("How is black tea dried?")
-    assert passages[0].metadata["source"] == "tea"
 
 
 class LanceWords(BaseRetriever):

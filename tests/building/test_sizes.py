@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import advchunk
+from advchunk.building.contexts import Contexts
 from advchunk.building.sizes import Limits, RunSizes, assemble, assemble_groups, fit
 from advchunk.models.counters import as_counter
+from advchunk.readers import markdown
 from advchunk.records import Document, Span, SpanSet, Units
 from advchunk.text import sentences, tiling
 from advchunk.text.counters import CHARACTERS, WORDS, CallableCounter, counts_of_distinct
 from chats import every_fourth_line
-from growing import check_growth
 from stand_ins import STAND_INS
 
 
@@ -151,15 +152,6 @@ def test_packing_is_greedy(text, top, counter):
     assert [chunk.text for chunk in chunks] == pack_slowly(units, limits)
 
 
-@relaxed
-@given(texts, st.integers(1, 30), st.data())
-def test_short_chunks_are_merged_if_there_is_room(text, low, data):
-    limits = Limits(30, low, 0, CHARACTERS)
-    units = fit(tiling.words(text), limits)
-    sizes = [chunk.tokens for chunk in assemble(units, cut(data, units), limits)]
-    assert all(min(pair) >= low or sum(pair) > 30 for pair in pairwise(sizes))
-
-
 def test_short_chunks_are_merged_with_the_more_similar_neighbor():
     units = Units("aaaa b cccc", np.array([0, 5, 7, 11]))
     limits = Limits(8, 3, 0, CHARACTERS)
@@ -272,23 +264,6 @@ def test_overlap_costs_a_bit_more(name, count, adds_up, most):
     assert shown_per_character(name, LONG["prose"](8000), count, adds_up, overlap_tokens=8) <= most
 
 
-def test_many_segments_take_time_in_proportion_to_their_number():
-    def many(n):
-        return Units("a " * n, np.arange(0, 2 * n + 1, 2), np.ones(n, dtype=np.int64))
-
-    check_growth(lambda units: assemble(units, np.arange(len(units) + 1), Limits(4, 0, 0, WORDS)), many, 2000)
-
-
-def test_a_grouped_chunk_has_room_for_its_context():
-    text = "aa " * 10 + "bb " * 10
-    units = Units(text, np.arange(0, 61, 3), sizes=np.ones(20, dtype=np.int64))
-    under = Limits(6, 0, 0, WORDS, context=lambda offset: ("one two", 2) if offset >= 30 else ("", 0))
-    labels = np.r_[np.zeros(10), 1, 2, 1, 2, 1, 2, 1, 2, 1, 2].astype(np.int64)
-    late = [chunk for chunk in assemble_groups(units, labels, under) if chunk.start >= 30]
-    assert late
-    assert all(chunk.context == "one two" and chunk.tokens <= 6 for chunk in late)
-
-
 @st.composite
 def cases_with_target(draw):
     """Draw units, cuts, and limits with a target such that no grapheme exceeds a fifth of it."""
@@ -323,17 +298,6 @@ def test_all_but_the_last_chunk_of_a_segment_are_within_20_percent_of_the_target
         assert own >= 0.8 * limits.target or end in ends
         covered = end
     assert covered == len(units.text)
-
-
-@relaxed
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=60), st.integers(10, 30), st.integers(0, 2**32 - 1))
-def test_every_chunk_is_within_20_percent_of_the_target_if_the_text_can_be_divided(lengths, target, seed):
-    text = "".join("cat " * (length - 1) + "nap. " for length in lengths)
-    units, limits = sentences.sentences(text), Limits(99, 0, 0, WORDS, target=target)
-    inner = np.random.default_rng(seed).integers(0, len(units) + 1, 5)
-    sizes = [chunk.tokens for chunk in assemble(units, np.unique(np.r_[0, inner, len(units)]), limits)]
-    least, most = limits.target_range
-    assert all(least <= size <= most for size in sizes) or not limits.is_divisible(0, sum(lengths))
 
 
 def test_segments_that_can_be_divided_near_the_target_keep_their_ends():
@@ -371,15 +335,6 @@ def test_any_target_keeps_chunks_bounded_lossless_and_in_order(case, target, dat
     assert covered == len(units.text)
 
 
-@relaxed
-@given(cases(), st.data())
-def test_a_text_smaller_than_the_target_is_one_chunk(case, data):
-    units, limits = case
-    units = fit(units, limits)
-    far = replace(limits, target=10_000, max_tokens=20_000, overlap_tokens=0, min_tokens=0)
-    assert [chunk.text for chunk in assemble(units, cut(data, units), far)] == [units.text]
-
-
 def windows(text, target, units=sentences.sentences, top=99, **kwargs):
     tiled = units(text) if callable(units) else units
     limits = Limits(top, kwargs.pop("low", 0), kwargs.pop("overlap", 0), WORDS, target=target, **kwargs)
@@ -407,25 +362,6 @@ def test_a_long_sentence_is_cut_at_a_clause_and_a_long_clause_at_a_word():
     plain = clauses.replace(",", "")
     assert [len(text.split()) for text in windows(plain, 6)] == [6, 7, 7]
     assert windows("Go on. " + plain, 10)[0].split()[-1] == "eight"  # ten words, because no clause ends at 8 to 12
-
-
-@pytest.mark.parametrize(
-    ("text", "target", "expected"),
-    [
-        (
-            "a b c d e f g h, i j k l m n o p q r s t u v w x y z a b.",  # a nearer word
-            10,
-            ["a b c d e f g h, ", "i j k l m n o p q r ", "s t u v w x y z a b."],
-        ),
-        (
-            "One two three four. Five six seven eight. One, two three four, five six, seven eight nine, ten eleven.",
-            8,
-            ["One two three four. Five six seven eight. "],
-        ),
-    ],
-)
-def test_a_stronger_edge_in_the_window_is_preferred(text, target, expected):
-    assert windows(text, target)[: len(expected)] == expected
 
 
 @pytest.mark.parametrize(("target", "first"), [(6, 5), (9, 8), (10, 8)])
@@ -485,35 +421,6 @@ def test_groups_of_distant_units_ignore_the_target():
     assert [chunk.tokens for chunk in assemble_groups(units, labels, limits)] == [3, 3]
 
 
-@pytest.mark.parametrize("kind", LONG)
-@pytest.mark.parametrize(("count", "adds_up"), [(lambda text: len(text.split()), True), (four_letters, False)])
-def test_a_target_keeps_token_counting_linear(kind, count, adds_up):
-    shown = []
-    for n in (2000, 4000, 8000, 16000):
-        counter = Counting(count, adds_up)
-        limits = Limits(64, 0, 0, counter, target=40)
-        units = fit(Units(LONG[kind](n), np.array([0, n])), limits)
-        assemble(units, np.array([0, len(units)]), limits)
-        shown.append(counter.shown / n)
-    assert max(shown) <= 14.5
-    assert shown[-1] <= shown[0] * 1.25
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("least", [0, 5, 30])
-@pytest.mark.parametrize("overlap", [0, 4])
-@relaxed
-@given(texts, st.integers(2, 12), st.data())
-def test_all_limits_hold_at_once(least, overlap, text, words, data):
-    limits = Limits(60, least, overlap, CHARACTERS, more=((WORDS, words),))
-    units = fit(sentences.sentences(text), limits)
-    inner = data.draw(st.sets(st.integers(1, max(len(units) - 1, 1))))
-    cuts = np.array(sorted({0, len(units)} | {cut for cut in inner if cut < len(units)}))
-    for chunk in assemble(units, cuts, limits):
-        assert CHARACTERS(chunk.text) <= 60
-        assert WORDS(chunk.text) <= words
-
-
 @given(st.lists(st.sampled_from(["", "a", "bb", "ccc"])))
 def test_many_equal_texts_are_counted_once(texts):
     counted = list[str]()
@@ -565,6 +472,17 @@ def test_overlap_is_what_the_words_allow():
     chunks = assemble(fit(units, limits), np.arange(0, len(units) + 1), limits)
     assert max(WORDS(chunk.text) for chunk in chunks) == 7
     assert all(later.start < earlier.end for earlier, later in pairwise(chunks))
+
+
+def test_a_context_counts_with_the_blank_line_after_it():
+    text = "# Tea\n\nGreen."
+    context = Contexts(Document(text, blocks=markdown.blocks(text)), Limits(40, 0, 0, CHARACTERS))
+    assert context(text.index("Green")) == ("Tea", len("Tea\n\n"))
+
+
+def test_a_chunk_of_the_minimum_stays():
+    chunks = assemble(Units("a b c d e f ", np.arange(0, 13, 2)), np.array([0, 3, 6]), Limits(6, 3, 0, WORDS))
+    assert [chunk.tokens for chunk in chunks] == [3, 3]
 
 
 def test_the_context_counts_where_text_is_repeated():

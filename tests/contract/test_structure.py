@@ -61,16 +61,6 @@ def test_parts_keep_the_headings_that_they_are_under():
     assert [chunk.context for chunk in chunks] == ["", "Tea"]
 
 
-@pytest.mark.parametrize("boundaries", ["^Cats", "^nothing", r"law\.$"])
-def test_boundaries_without_effect(boundaries):
-    plain = RecursiveChunker(max_tokens=12).chunk(TEXT)
-    chunks = RecursiveChunker(max_tokens=12, boundaries=boundaries).chunk(TEXT)
-    if boundaries == r"law\.$":
-        assert chunks[-1].text == "law."
-    else:
-        assert chunks == plain
-
-
 OWN = {"headings": {"article": r"^Article (\d+)", "paragraph": r"^\((\d+)\)"}}
 
 

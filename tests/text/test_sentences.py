@@ -5,14 +5,12 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from advchunk.text import sentences as splitting
-from advchunk.text import tiling
 from advchunk.text.sentences import brackets, plain_sentences, sentences, stops
-from advchunk.text.sentences.stops import MAX_WORD, STOP, Paragraph, Stop, find_stops, get_habits
-from advchunk.text.sentences.words import get_words
+from advchunk.text.sentences.stops import STOP, find_stops
 from growing import check_growth, repeated
 
 MARKS = list(".!?…\"'()[]“”«»。！「」 \n\tAaIi1é中い:;-,*|<>\x00\ud800")
@@ -22,17 +20,6 @@ TEXTS = st.lists(
     ),
     max_size=30,
 ).map("".join)
-WORDS = [
-    "Dr", "etc", "e.g", "No", "fig", "A", "b", "iv", "xi", "1", "12", "2024", "p.m", "U.S", "al", "St", "Okt", "Herr", "mg", "Smith",
-]  # fmt: skip
-NEXT_WORDS = ["It", "it", "The", "the", "He", "October", "oktober", "x_1", "_y", "²", "(5", '"So']
-STOPPED = st.lists(
-    st.tuples(
-        st.sampled_from(WORDS + NEXT_WORDS),
-        st.sampled_from([". ", ". ", ". ", ".  ", ".\n", " ", ": ", "! ", ".) "]),
-    ),
-    max_size=8,
-).map(lambda pairs: "".join(map("".join, pairs)).strip())  # words on both sides of stops
 TOWN = (Path(__file__).parents[1] / "data/harbour_town.md").read_text("utf-8")
 
 # "|" marks the ends of sentences; there are no others.
@@ -204,19 +191,6 @@ def test_text_without_stops_is_divided_before_words_that_open_spoken_sentences()
     assert all(unit.split()[0] in {"we", "and", "it", "because"} for unit in units)
 
 
-@given(TEXTS | STOPPED, st.sampled_from(["en", "de", "fr", "sv"]))
-def test_habits_agree_with_the_rules(text, language):
-    assume(not text.lstrip().startswith("."))  # ". One. ", where the rules see an item, and which decides nothing
-    paragraph, habits = Paragraph(text, 0, len(text), get_words(language)), get_habits(language)
-    for match in STOP.finditer(text):
-        before = text[max(0, match.start() - MAX_WORD) : match.start()].rpartition(" ")[2]
-        if match["following"] and match[0] == ".":
-            stop = Stop(paragraph, match, 0, before)
-            may_end = habits[before] is not False or match["following"].lower() in paragraph.words.openers
-            assert stop.ends_sentence() in ({True} if habits[before] else {may_end, False})
-            assert stop.end == match.end()
-
-
 @given(TEXTS, st.sampled_from(["en", "de", "fr", "sv", "ja", "el"]))
 @example("FPKM. *p", "en")
 @example("Seen. ² Yes.", "en")
@@ -249,15 +223,6 @@ def test_marks_that_are_closed_enclose_nothing(text, first, at):
     first, at = sorted((min(first, len(text)), min(at, len(text))))
     enclosed = brackets.is_enclosed(text, brackets.opening_marks(text, 0, len(text)), first, at, len(text))
     assert enclosed == is_enclosed_slowly(text, first, at, len(text))
-
-
-@given(TEXTS)
-def test_patterns_that_search_for_a_character_first_match_the_same(text):
-    blank_line = re.compile(rf"(?>\r\n?|\n)[^\S\r\n]*{tiling._LINES_OWN}")
-    assert tiling.paragraphs(text).edges.tolist() == tiling.after(text, blank_line).edges.tolist()
-    text = re.sub(rf"[{stops.WIDE_STOPS}]", "!", text)  # stops of other scripts need no white space
-    plain_end = re.compile(rf"(?<=[.!?]){tiling.OWN_SPACE}")
-    assert plain_sentences(text).edges.tolist() == tiling.after(text, plain_end).edges.tolist()
 
 
 @given(TEXTS, TEXTS, TEXTS)

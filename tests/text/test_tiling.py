@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import pickle
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from advchunk.errors import ConfigurationError
 from advchunk.records import Units
 from advchunk.text import sentences, splitters, tiling
-from advchunk.text.scripts import has_unspaced
 from growing import check_growth, repeated
 
 TILERS = [
@@ -51,16 +49,6 @@ def test_other_tilings(tiler, marked):
     assert tiler("".join(expected)).strings() == expected
 
 
-@given(TEXTS)
-def test_words_end_after_the_white_space_that_they_own(text):
-    assume(not has_unspaced(text))
-    last = (i + 1 for i, (a, b) in enumerate(pairwise(text)) if not a.isspace() and b.isspace())
-    assert (
-        tiling.words(text).edges.tolist()
-        == tiling.from_ends(text, (tiling.unit_end(text, i) for i in last)).edges.tolist()
-    )
-
-
 @pytest.mark.parametrize("tiler", TILERS)
 @given(TEXTS)
 def test_any_text_is_tiled(tiler, text):
@@ -81,19 +69,6 @@ def test_units_include_the_white_space_after_them_and_indentation_before(tiler, 
         space = text[edge : len(text) - len(text[edge:].lstrip())]
         assert not space or text[edge - 1] in "\r\n"
         assert not set(space) & set("\r\n")
-
-
-@given(TEXTS, st.sets(st.integers(0, 60)))
-def test_from_spans_divides_the_white_space_between_spans(text, ends):
-    spans = list(pairwise(sorted({0, len(text), *(end for end in ends if end < len(text))})))
-    edges = {0, len(text)}
-    for _, end in spans:
-        stop = len(text[:end].rstrip())
-        space = text[stop : len(text) - len(text[stop:].lstrip())]
-        last = max(space.rfind("\r"), space.rfind("\n")) + 1
-        if stop:
-            edges.add(len(text) if stop + len(space) == len(text) else stop + (last or len(space)))
-    assert tiling.from_spans(text, spans).edges.tolist() == sorted(edges)
 
 
 @pytest.mark.parametrize("tiler", [t for t in TILERS if t is not tiling.characters])
@@ -198,12 +173,6 @@ def test_tilers_pickle():
 def test_as_tiler_passes_the_language_on():
     text = "Npr. Split. Kraj."
     assert splitters.as_tiler(language="hr")(text).strings() == ["Npr. Split. ", "Kraj."]
-
-
-@given(TEXTS)
-def test_align_recovers_the_words(text):
-    assume(not has_unspaced(text))
-    assert tiling.align(text, text.split()).edges.tolist() == tiling.words(text).edges.tolist()
 
 
 @given(

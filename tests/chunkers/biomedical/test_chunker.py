@@ -4,20 +4,18 @@ import re
 from uuid import UUID, uuid5
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import langchain_advchunk
 import llamaindex_advchunk
 from advchunk import ConfigurationError, Document
 from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
 from advchunk.chunkers.biomedical.params import NAMESPACE
-from advchunk.chunkers.biomedical.quantities import QuantityTiler, quantity_spans
+from advchunk.chunkers.biomedical.quantities import quantity_spans
 from advchunk.chunkers.biomedical.settings import BOOSTS, boost, boosts, chunker_settings
 from advchunk.models.counters import as_counter
 from advchunk.readers.pubmed import reader as abstracts
 from advchunk.readers.pubmed import records as pubmed
-from advchunk.text import sentences, tiling
+from advchunk.text import tiling
 
 
 def sentence(words, first="Word"):
@@ -95,12 +93,6 @@ def test_an_unstructured_abstract_is_one_chunk_if_it_fits():
     chunks = chunker().chunk(words + " " + sentence(10))
     assert [chunk.tokens for chunk in chunks] == [250, 260]  # 460 words: 210 of its own and 50 again
     assert [chunk.metadata["chunk_id"] for chunk in chunks] == ["w0", "w1"]
-
-
-@pytest.mark.parametrize("sentences", [50, 70, 90, 150])
-def test_windows_have_250_to_350_tokens(sentences):
-    chunks = chunker().chunk(" ".join(map(sentence, [10] * sentences)))
-    assert all(250 <= chunk.tokens <= 350 for chunk in chunks)
 
 
 # Step 4: context.
@@ -222,16 +214,6 @@ def test_a_quantity_over_the_budget_is_cut():
     text = "(1 " + "word " * 50 + ")"
     chunks = chunker(max_tokens=14, min_tokens=0, overlap_tokens=5).chunk(text)
     assert all(chunk.tokens <= 14 for chunk in chunks)
-
-
-@given(
-    st.text(st.sampled_from("1.5 mg/kg(p=<,)[] x\n"), min_size=1, max_size=80),
-    st.sampled_from([tiling.words, tiling.characters]),
-)
-def test_a_quantity_tiler_only_removes_edges(text, tiler):
-    plain, kept = tiler(text).edges.tolist(), QuantityTiler(tiler)(text).edges.tolist()
-    inside = {edge for start, end in quantity_spans(text) for edge in range(start + 1, end)}
-    assert kept == [edge for edge in plain if edge not in inside or edge in (0, len(text))]
 
 
 # Step 7: the title.
@@ -370,12 +352,6 @@ def test_a_bad_setting_is_an_error(name, value, rule):
 )
 def test_boosts_are_those_of_section_quality_and_age(metadata, share):
     assert boost(metadata, 2026) == pytest.approx(share)
-
-
-def test_custom_units_are_segmented_by_their_labels():
-    text = section("Background", 40) + section("Results", 45)
-    units = sentences.sentences(text)
-    assert chunker(**SIZES).segmentation(units).cuts.tolist() == [0, len(units) // 2, len(units)]
 
 
 @pytest.mark.parametrize("text", ["<TEI><text/></TEI>", '{"schema_name": "DoclingDocument"}'])

@@ -26,7 +26,6 @@ from advchunk import (
 from advchunk.building.sizes import Limits
 from advchunk.models.counters import as_counter
 from advchunk.records import Strength, Units
-from advchunk.retrieval import add_vectors
 
 GUIDE = """# Guide
 
@@ -202,16 +201,6 @@ def test_each_cut_has_the_reason_of_the_coarsest_level():
     scored = HierarchicalChunker(levels=["universal-semantic", "sentence"], add_scores=True).chunk(PLAIN)
     assert {chunk.metadata["cut"] for chunk in levels_of(scored)[0][:-1]} <= {"semantic", "size", "forced", "layout"}
     assert all("cut_score" in chunk.metadata for chunk in levels_of(scored)[0][:-1])
-
-
-@pytest.mark.parametrize("kind", ["plain", "context", "units"])
-def test_vectors_are_those_of_each_level_alone(kind):
-    chunks = HierarchicalChunker(max_tokens=128, vectors=kind).chunk(Document(GUIDE, "d"))
-    for level in levels_of(chunks):
-        (alone,) = add_vectors([level], kind, documents=[GUIDE])
-        for chunk, other in zip(level, alone, strict=True):
-            np.testing.assert_allclose(chunk.vector, other.vector, atol=1e-6)
-            assert chunk.row_texts == other.row_texts
 
 
 def test_resources_and_parameters_reach_the_levels():

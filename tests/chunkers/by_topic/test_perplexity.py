@@ -9,7 +9,7 @@ import pytest
 
 import lm as models
 from advchunk import ConfigurationError, Document, RecursiveChunker
-from advchunk.chunkers.by_topic.perplexity import PerplexityChunker, PerplexityParams
+from advchunk.chunkers.by_topic.perplexity import PerplexityChunker
 from advchunk.models.causal import as_causal
 from advchunk.models.counters import as_counter
 
@@ -92,17 +92,6 @@ def test_a_document_that_the_model_cannot_read_falls_back():
     good, bad = chunker.chunk_many([sentences(3, 1, 2), sentences(9, 1, 2)])
     assert len(good) == 2
     assert [(c.text, c.metadata["fallback_from"]) for c in bad] == [(sentences(9, 1, 2), "perplexity")]
-
-
-@pytest.mark.parametrize(
-    ("params", "rule"),
-    [
-        ({"threshold_percentile": 9.0, "threshold": 1.0}, "only one of threshold and threshold_percentile"),
-    ],
-)
-def test_parameters_have_rules(params, rule):
-    with pytest.raises(ConfigurationError, match=re.escape(rule)):
-        PerplexityParams(**params)
 
 
 @pytest.mark.slow

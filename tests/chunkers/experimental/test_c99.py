@@ -74,19 +74,6 @@ def test_segments_have_the_minimum_length(number, least):
     assert len(segmentation.gaps) == 17
 
 
-def test_the_threshold_does_not_depend_on_the_minimum_length():
-    free, bound = segmented(TEXT), segmented(TEXT, min_segment_length=12, tokenizer=str.split)
-    assert free.figures["threshold"] == bound.figures["threshold"]
-    assert len(free.figures["order"]) == 17 > len(bound.figures["order"])
-
-
-def test_a_gap_that_cannot_be_cut_has_the_least_score():
-    segmentation = segmented(TEXT, min_segment_length=12, tokenizer=str.split)
-    never = np.setdiff1d(np.arange(17), segmentation.figures["order"] - 1)
-    assert len(never)
-    assert (segmentation.gaps[never] == min(segmentation.gaps.min(), 0)).all()
-
-
 def test_a_gap_that_cannot_be_cut_scores_no_higher_than_a_loss_of_density():
     segmentation = segmented(
         "",

@@ -23,7 +23,7 @@ from advchunk.models.counters import as_counter
 from advchunk.models.prompts import fit_outline
 from chats import Editor
 from growing import check_growth
-from planted import CATS, COURTS, planted_topics
+from planted import CATS, COURTS
 
 TEXT = CATS + COURTS  # twelve sentences, of which the seventh is the first about courts
 GUIDE = "# Cats\n\n" + CATS + "\n\n# Law\n\n## Courts\n\n" + COURTS
@@ -78,17 +78,6 @@ def test_the_prompt_has_examples_outline_limit_and_numbered_lines():
     for name, tokens, lines in (("max_tokens", 77, int(77 / mean)), ("max_section_tokens", 1, 1)):
         (prompt,) = asked(TEXT, **{name: tokens})
         assert f"at most {tokens} tokens, which is about {lines} lines." in prompt
-
-
-def test_the_examples_follow_the_instructions():
-    roles, turns = zip(*chaptering.chaptering_prompt(), strict=True)
-    assert roles == ("user", "assistant") * 3 + ("user",)
-    for shown, answer in zip(turns[:-1:2], turns[1::2], strict=True):
-        numbers = [int(number) for number in re.findall(r"(?m)^\[(\d+)\]", shown.partition("<lines>\n")[2])]
-        chapters = parse_chapters(answer)
-        assert [f"## {heading.unit + 1} {heading.title}" for heading in chapters] == answer.split("\n")
-        assert chapters[0].unit + 1 == numbers[0]
-        assert longest_ascending_run(chapters, numbers[0] - 1, numbers[-1]) == chapters
 
 
 def test_an_outline_leaves_out_the_deepest_headings_first():
@@ -196,48 +185,6 @@ def test_coherence_is_that_of_the_sentences_around_a_gap(n, width, seed):
         assert Coherence(rows, 1).gaps() == pytest.approx(signals.neighbor_similarity(centered), abs=1e-5)
 
 
-@given(st.integers(4, 30), st.data())
-def test_boundaries_are_discarded_until_all_are_below_the_threshold(n, data):
-    rows = signals.unit_rows(np.random.default_rng(n).normal(size=(n, 4)))
-    boundaries = sorted(data.draw(st.sets(st.integers(1, n - 1), max_size=8)))
-    kept = data.draw(st.sets(st.sampled_from(boundaries or [0])))
-    coherence, threshold = Coherence(rows, 4), data.draw(st.floats(-1, 1))
-    values = coherence.discard(boundaries, kept, threshold)
-    assert [*sorted(values)] == boundaries
-    left = [unit for unit in boundaries if values[unit] <= threshold or unit in kept]
-    for start, unit, end in zip([0, *left], left, [*left[1:], n], strict=False):
-        assert values[unit] == coherence.between(start, unit, end)
-
-
-def test_time_grows_with_headings_above_one_another():
-    model = {"llm": Scripted("## 1 A"), "embedder": lambda texts: np.ones((len(texts), 2)), "fallback": None}
-    chunker = LLMChapteringChunker(max_tokens=10**6, window_tokens=10**7, **model)
-    check_growth(chunker.chunk, lambda n: "# a\n\n" * n, 2000)
-
-
-def test_time_grows_with_the_boundaries():
-    def process(n):
-        assert len(Coherence(np.ones((n, 2)) + np.arange(n)[:, None] % 3, 4).discard(range(1, n), set(), -2.0)) == n - 1
-
-    check_growth(process, lambda n: n, 2000)
-
-
-def test_most_wrong_boundaries_are_discarded_and_no_right_one():
-    """Right and wrong boundaries are proposed together, in texts of four planted topics."""
-    wrong = right = 0
-    for seed in range(10):
-        text, changes = planted_topics(seed)
-        rng = np.random.default_rng(seed)
-        others = [unit for unit in range(2, text.count(".") - 1) if min(abs(unit - change) for change in changes) > 2]
-        proposed = sorted([*changes, *rng.choice(others, 4, replace=False).tolist()])
-        answer = "\n".join(f"## {unit + 1} x" for unit in [0, *proposed])
-        discarded = {*chaptered(answer, text, max_tokens=4000).figures["unsupported"].tolist()}
-        right += len(discarded & {*changes})
-        wrong += len(discarded - {*changes})
-    assert right == 0
-    assert wrong >= 34
-
-
 def test_a_uniform_text_has_the_chapters_of_the_model():
     assert cuts(chaptered("## 1 A\n## 3 B", "Same again. " * 5)) == [0, 2, 5]
     assert cuts(chaptered("## 1 A", TEXT)) == [0, 12]
@@ -338,33 +285,6 @@ def test_windows_fit_overlap_and_advance(sizes, room, share):
             assert sizes[c:b].sum() <= overlap or b - c <= 2
 
 
-@given(st.lists(st.integers(1, 20), min_size=5, max_size=40), st.integers(20, 80), st.data())
-def test_windows_merge_at_the_middle_of_their_overlap(sizes, room, data):
-    n, places = len(sizes), parsing.split_windows(np.array(sizes), room, room // 3)
-    proposed = [
-        sorted(data.draw(st.sets(st.integers(start, end - 1), max_size=6))) for start, end in places
-    ]  # fmt: skip
-    windows = [parsing.ChapterWindow(start, end, ()) for start, end in places]
-    merged = parsing.merge_windows(
-        windows, [[Chapter(unit, str(i)) for unit in units] for i, units in enumerate(proposed)], n
-    )
-    expected = []
-    for unit in range(n):
-        margins = {
-            i: min(unit - start if i else n, end - 1 - unit if end < n else n)
-            for i, (start, end) in enumerate(places)
-            if start <= unit < end
-        }
-        best = max(margins.values())
-        holds = min(i for i, margin in margins.items() if margin == best)
-        if unit in proposed[holds]:
-            expected.append(Chapter(unit, str(holds)))
-    if all(after[0] >= before[1] for before, after in zip(places, places[2:], strict=False)):
-        assert merged == expected
-    assert [heading.unit for heading in merged] == sorted({heading.unit for heading in merged})
-    assert all(heading.unit != places[int(heading.title)][0] or heading.title == "0" for heading in merged)
-
-
 def test_a_long_text_is_asked_for_in_windows():
     parts = [CATS.replace("cat", f"cat{i}") + COURTS.replace("court", f"court{i}") for i in range(40)]
     llm_calls = []
@@ -403,15 +323,6 @@ def test_headings_of_short_sections_fit_the_answer():
     for lines in shown[1:]:
         assert as_counter()(lines) <= 128 * 10
     assert 128 * as_counter()("## 480 A title of a few words\n") <= 2048
-
-
-def test_a_window_without_headings_fails_its_document():
-    def answer(prompt):
-        return "No." if "[200]" in prompt else Editor()(prompt)
-
-    chunker = LLMChapteringChunker(llm=answer, window_tokens=1500, fallback=RecursiveChunker())
-    for chunk in chunker.chunk(TEXT * 40):
-        assert chunk.metadata["fallback_from"] == "llm-chaptering"
 
 
 # Failures.

@@ -64,16 +64,6 @@ def test_planted_boundaries_are_found(finder, lengths, seed):
     assert (scores.precision, scores.recall) == (1.0, 1.0)
 
 
-def test_one_topic_is_one_segment():
-    made, embed = planted([0], [20])
-    for chunker in (
-        SemanticClusterChunker(embedder=embed),
-        SemanticClusterChunker(embedder=embed, distance_threshold=1.0),
-        GraphPartitionChunker(embedder=embed),
-    ):
-        assert chunker.segmentation(made.units).cuts.tolist() == [0, 20]
-
-
 # From clusters to chunks.
 
 
@@ -121,18 +111,6 @@ def test_runs_of_fewer_than_min_cluster_size_join_the_more_similar_neighbor():
     assert len(GraphPartitionChunker(**options).segmentation(made.units).cuts) == 7
 
 
-def test_noise_joins_the_run_around_it():
-    rows = np.array([0] * 8 + [1] * 8)
-    rows[[3, 11]] = 7, 8
-    sentences, embed = embed_rows(rows, noise=0.02)
-    made = join_sentences(sentences, [0, 16])
-    for chunker in (SemanticClusterChunker(method="hdbscan"), GraphPartitionChunker()):
-        chunker.embedder = embed
-        segmentation = chunker.segmentation(made.units)
-        assert segmentation.cuts.tolist() == [0, 8, 16]
-        assert segmentation.figures.get("noise", segmentation.figures.get("isolated")) > 0
-
-
 def test_hdbscan_keeps_to_min_cluster_size():
     made, embed = planted([0, 1, 2], [9, 4, 9], noise=0.02)
     counts = {
@@ -156,9 +134,6 @@ def test_centering_removes_the_mean_vector(chunker):
     assert chunker.segmentation(made.units).cuts.tolist() == [0, 8, 16]
 
 
-# The graph.
-
-
 def test_edges_connect_cosines_above_the_threshold():
     rows = np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0], [0.0, 0.65, 0.76]])
     made = join_sentences(["Aa. ", "Bb. ", "Cc. ", "Dd. "], [0, 4])
@@ -172,19 +147,6 @@ def test_edges_connect_cosines_above_the_threshold():
     assert (alone.figures["communities"], alone.figures["isolated"]) == (1, 2)
 
 
-@pytest.mark.parametrize("method", ["louvain", "leiden"])
-def test_with_a_higher_resolution_there_are_more_communities(method):
-    made, embed = planted([0, 1, 2, 3], [12] * 4, noise=0.3)
-    many = [
-        GraphPartitionChunker(embedder=embed, method=method, neighbors=8, threshold=0.0, resolution=resolution)
-        .segmentation(made.units)
-        .figures["communities"]
-        for resolution in (0.05, 1.0, 8.0)
-    ]
-    assert many == sorted(many)
-    assert many[0] < many[2]
-
-
 def test_the_seed_is_of_the_order_in_which_communities_grow():
     made, embed = planted([0, 1, 2, 3], [12] * 4, noise=0.9)
     partitions = {}
@@ -194,18 +156,6 @@ def test_the_seed_is_of_the_order_in_which_communities_grow():
         partitions[seed] = tuple(figures["labels"].tolist())
         assert partitions[seed] == tuple(graphs.detect_communities(48, figures["edges"], "louvain", 1.2, seed).tolist())
     assert len(set(partitions.values())) > 1
-
-
-def test_nearest_neighbors_need_no_threshold_that_suits_the_embedder():
-    """All cosines are above 0.9, or all under 0.3: the same topics."""
-    rng = np.random.default_rng(0)
-    for shift, spread in ((9.0, 0.3), (0.0, 1.2)):
-        sentences, _ = embed_rows(np.zeros(40, int))
-        rows = np.eye(8)[np.repeat([0, 1, 2, 3], 10)] + shift * np.ones(8) + rng.normal(size=(40, 8)) * spread * 0.3
-        made = join_sentences(sentences, [0, 10, 20, 30, 40])
-        chunker = GraphPartitionChunker(embedder=lambda _, rows=rows: rows, preset="neighbors", resolution=0.7)
-        scores = boundary_scores(made.cuts, chunker.segmentation(made.units).cuts, tolerance=1)
-        assert min(scores.precision, scores.recall) >= 2 / 3
 
 
 # What can be wrong with the input.

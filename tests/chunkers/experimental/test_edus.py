@@ -125,27 +125,6 @@ def test_no_unit_ends_within_brackets_or_quotations(text):
     assert not any(hidden and token.end in ends for token, hidden in zip(tokens, inside[1:], strict=False))
 
 
-def enclosed_slowly(words):
-    """Pair each closing mark with the nearest opening one that no pair before it has crossed."""
-    partner = {"(": ")", "[": "]", "“": "”", '"': '"'}
-    free, pairs = [], []
-    for i, word in enumerate(words):
-        for place in range(len(free) - 1, -1, -1):
-            if partner[words[free[place]]] == word:
-                pairs.append((free[place], i))
-                del free[place:]
-                break
-        else:
-            if word in partner:
-                free.append(i)
-    return [any(start < i <= end for start, end in pairs) for i in range(len(words))]
-
-
-@given(st.lists(st.sampled_from([*'()[]“”"', "a", "b"]), max_size=16))
-def test_brackets_are_paired_as_in_a_slow_version(words):
-    assert find_enclosed(words) == enclosed_slowly(words)
-
-
 @pytest.mark.parametrize(
     "piece", ["and ", "said the said ", "( ", "“ ", "when he came, ", ", which ", "; ", "that he said and "]
 )

@@ -13,7 +13,7 @@ from advchunk.chunkers.experimental import topics
 from advchunk.chunkers.experimental.lda import LDATopicChunker
 from advchunk.chunkers.experimental.topics import TopicModel, Topics, train
 from advchunk.errors import ConfigurationError, MissingExtra, NotConverged
-from advchunk.evaluation import boundary_scores, synthetic
+from advchunk.evaluation import synthetic
 from advchunk.records import Units
 from advchunk.text.terms import Wording, terms_of
 
@@ -41,16 +41,7 @@ def divergence(shares, prior, units, **options):
     return chunker.segment_terms(Units("x" * len(units), np.arange(len(units) + 1)), words, None)
 
 
-# The parameters that the specification asks for.
-
-
 # The topic model of a document.
-
-
-def test_without_topics_to_tell_apart_recall_is_low():
-    made = synthetic(1, segments=8, sentences=(8, 15), overlap=1.0)
-    cuts_found = LDATopicChunker(preset="depth").segmentation(made.units).cuts
-    assert boundary_scores(made.cuts, cuts_found).f1 < 0.4
 
 
 def test_a_document_has_num_topics_topics():

@@ -157,20 +157,6 @@ def test_leaves_have_the_context_and_the_cuts_of_their_documents(options):
     ]
 
 
-def test_every_entity_and_edge_has_its_places():
-    corpus = CHUNKER.chunk_corpus(DOCUMENTS)
-    documents = {leaf.chunk.id: name for name, leaves in corpus.leaves.items() for leaf in leaves}
-    texts = {document.id: document.text for document in DOCUMENTS}
-    for key, entity in corpus.graph.entities.items():
-        assert entity.places
-        for place in entity.places:
-            assert canonical_name(texts[documents[place.leaf]][slice(*place.span)]) == key
-    for pair, edge in corpus.graph.edges.items():
-        for place in edge.places:
-            text = texts[documents[place.leaf]][slice(*place.span)]
-            assert all(corpus.graph.entities[key].name in text for key in pair)
-
-
 def test_methods_for_many_documents_return_every_chunk_once():
     chunks = CHUNKER.chunk_corpus(DOCUMENTS).chunks
     results = CHUNKER.chunk_many(DOCUMENTS)

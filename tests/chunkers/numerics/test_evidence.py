@@ -99,20 +99,6 @@ def test_noise_is_learned_by_its_moments(x, seed):
     assert noise.inflation == pytest.approx(inflation)
 
 
-@given(rows)
-def test_without_coherence_and_weights_it_is_the_independent_evidence(x):
-    """But for a constant of each row, and the estimate of what is shared."""
-    n, sums = len(x), evidence.weighted_sums(x, np.full(len(x), 7))
-    shared = max(float(np.einsum("ij,ij->", sums.rows[:-1], sums.rows[1:])) / n, 0.01 * sums.spread / n)
-    noise = evidence.Noise(sums.spread - shared, shared, np.ones(n + 1))
-    squares = np.cumsum(np.r_[0.0, np.einsum("ij,ij->i", sums.rows, sums.rows)])
-    first = np.zeros(n, dtype=np.int64)
-    pairs = zip(discounted(sums, noise)(first), costs.evidence(x)(first), strict=True)
-    for end, (row, independent) in enumerate(pairs, start=1):
-        constant = sums.coordinates / 2 * (squares[end] - squares[:end]) / noise.variance
-        assert row + constant == pytest.approx(independent, abs=1e-8)
-
-
 @given(some, st.integers(1, 200), st.integers(1, 200), st.sampled_from([0.0, 0.5, 3.0]))
 def test_the_cheapest_path_is_that_of_the_search_row_by_row(seed, n, reach, penalty):
     table = np.random.default_rng(seed).normal(size=(n + 1, n + 1)).cumsum(axis=0)
@@ -130,24 +116,6 @@ def test_the_cheapest_path_is_that_of_the_search_row_by_row(seed, n, reach, pena
     expected, _ = cutting.cheapest_cuts(rows, np.ones(n, int), np.full(n, reach), penalty=penalty)
     matrices = ((block, matrix(block)) for block in costs.block_slices(first))
     assert cutting.cheapest_path(n, matrices, penalty).tolist() == expected.tolist()
-
-
-def test_the_noise_is_that_of_the_search_row_by_row():
-    """In single precision, and in blocks."""
-    n, x = 300, planted(4, [80, 40, 100, 80], 0.3)
-    words = terms_of([[f"{i // 90}{k}" for k in np.random.default_rng(i).integers(0, 12, 9)] for i in range(n)])
-    lexical, sums = costs.utiyama_isahara(words), evidence.weighted_sums(x, np.full(n, 20))
-    noise, price, cuts = evidence.first_noise(sums), log(n), None
-    while True:
-        cost = evidence.both(discounted(sums, noise), lexical)
-        result, _ = cutting.cheapest_cuts(cost, np.ones(n, int), np.full(n, n), penalty=price)
-        if result.tolist() == cuts:
-            break
-        cuts, price = result.tolist(), 2 * log(n)
-        noise = evidence.learn_noise(sums, result, noise)
-    _, learned = evidence.self_consistent(x, np.full(n, 20), lexical)
-    assert (learned.variance, learned.shared) == (noise.variance, noise.shared)
-    assert learned.inflation.tolist() == noise.inflation.tolist()
 
 
 def planted(seed, lengths, correlation=0.0, width=64):
@@ -200,13 +168,6 @@ def test_units_that_are_all_alike_are_one_segment():
     assert find(np.zeros((30, 4))).tolist() == [0, 30]
 
 
-@given(some, st.integers(2, 9))
-def test_only_the_ratios_of_sizes_matter(seed, factor):
-    x = planted(seed, [12, 15])
-    sizes = np.random.default_rng(seed).integers(1, 40, len(x))
-    assert find(x, sizes=sizes).tolist() == find(x, sizes=factor * sizes).tolist()
-
-
 def test_words_alone_can_separate_topics():
     x = np.random.default_rng(5).standard_normal((80, 16))
     words = terms_of([[f"{'ab'[i // 40]}{k}" for k in np.random.default_rng(i).integers(0, 12, 12)] for i in range(80)])
@@ -219,46 +180,6 @@ def test_the_chunker_cuts_by_it():
     x, text = planted(1, [30, 50, 20, 40], 0.3), "".join(f"No. {i:03}! " for i in range(140))
     chunker = OptimalSemanticChunker(embedder=lambda _: x, max_tokens=2000)
     assert [chunk.text.count("!") for chunk in chunker.chunk(text)] == [30, 50, 20, 40]
-
-
-def test_time_grows_with_the_text():
-    def process(x):
-        evidence.self_consistent(x, np.full(len(x), 20), free)
-
-    free = costs.by_blocks(lambda block: np.zeros([part.stop - part.start for part in block]))
-
-    check_growth(process, lambda n: planted(0, [50] * (n // 50), 0.3, 16), 2000)
-
-
-def word_cost(units, start, end):
-    """Utiyama and Isahara's formula, term by term."""
-    inside = [term for unit in units[start:end] for term in unit]
-    types, total = {term for unit in units for term in unit}, sum(map(len, units))
-    return log(max(total, 1)) + sum(log((len(inside) + len(types)) / (inside.count(term) + 1)) for term in inside)
-
-
-@given(some, st.integers(1, 90), st.integers(1, 90))
-def test_the_cost_of_words_is_its_formula(seed, n, reach):
-    rng = np.random.default_rng(seed)
-    units = [rng.integers(0, 8, size).tolist() for size in rng.integers(0, 4, n)]
-    first = np.maximum(np.arange(1, n + 1) - reach, 0)
-    cost = costs.utiyama_isahara(terms_of([[f"{term}" for term in unit] for unit in units]))
-    for end, row in enumerate(cost(first), start=1):
-        some_starts = sorted({int(first[end - 1]), (int(first[end - 1]) + end - 1) // 2, end - 1})
-        expected = [word_cost(units, start, end) for start in some_starts]
-        assert len(row) == end - first[end - 1]
-        assert row[np.array(some_starts) - first[end - 1]] == pytest.approx(expected, abs=1e-9)
-
-
-@given(some, st.integers(1, 60), st.sampled_from([0.0, 0.5, 3.0]), st.booleans())
-def test_the_search_without_a_minimum_is_that_with_one_that_all_segments_reach(seed, n, penalty, vary):
-    rng = np.random.default_rng(seed)
-    table, sizes = rng.integers(0, 3, (n + 1, n)).astype(float), rng.integers(1, 9, n)  # many ties
-    budget = rng.integers(5, 30, n) if vary else np.full(n, 20)
-    rows = lambda first: (table[end, first[end - 1] : end] for end in range(1, n + 1))  # noqa: E731
-    cuts, total = cutting.cheapest_cuts(rows, sizes, budget, penalty=penalty)
-    slow, slow_total = cutting.cheapest_cuts(rows, sizes, budget, penalty=penalty, minimum=1)
-    assert (cuts.tolist(), total) == (slow.tolist(), slow_total)
 
 
 def test_time_does_not_grow_with_the_square_of_how_often_units_repeat_a_word():

@@ -14,7 +14,7 @@ from advchunk.chunkers.by_topic.mst.chunker import tile_pieces
 from advchunk.chunkers.numerics import costs, cutting
 from advchunk.models import signals
 from advchunk.readers import markdown
-from advchunk.records import Block, Document, Span
+from advchunk.records import Document
 from advchunk.text import sentences, tiling
 from advchunk.text.counters import WORDS
 
@@ -59,40 +59,6 @@ def test_equal_rows_are_one_segment_at_any_price(n, length):
     assert cuts.tolist() == [0, n]
 
 
-# Graphs.
-
-
-# Signals.
-
-
-def test_unit_rows_leave_a_zero_row_zero():
-    assert signals.unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist() == [[0.6, 0.8], [0.0, 0.0]]
-
-
-def test_centering_removes_the_mean_row():
-    rows = np.array([[9.0, 1.0], [9.0, -1.0]])
-    assert signals.center_rows(rows).tolist() == [[0.0, 1.0], [0.0, -1.0]]
-
-
-@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64])
-def test_prefix_sums_are_cumulative_sums(kind):
-    rows = np.random.default_rng(1).normal(0, 9, (200, 7)).astype(kind)
-    sums = signals.prefix_sums(rows)
-    assert not sums[0].any()
-    assert np.array_equal(sums[1:], np.cumsum(rows, axis=0, dtype=np.float64))
-
-
-def test_neighbor_similarity():
-    rows = np.array([[1.0, 0.0], [0.6, 0.8], [-0.6, -0.8], [0.0, 0.0]])
-    assert signals.neighbor_similarity(rows) == pytest.approx([0.6, -1.0, 0.0])
-
-
-def test_the_gradient_is_another_curve_than_the_distances():
-    gaps, _ = signals.breakpoint_threshold(np.array([0.0, 4.0, 4.0, 5.0]), "gradient", 50)
-    assert gaps.tolist() == [4.0, 2.0, 0.5, 1.0]
-    assert signals.breakpoint_threshold(np.array([0.3]), "gradient", 50) == (np.array([0.0]), 0.0)
-
-
 # Layout.
 
 
@@ -132,13 +98,6 @@ def test_each_edge_of_a_unit_is_kept_unless_it_is_in_a_protected_block_or_above_
         ends |= {tiling.unit_end(text, text_end(end))} if is_whole and block.kind != "heading" else set()
     edges |= {edge for edge in {*units.edges.tolist(), *ends} if not any(edge in span for span in spans)}
     assert fit_to_blocks(units, document).edges.tolist() == sorted(edges)
-
-
-def test_blocks_without_their_indentation_have_no_white_space_before_them_cut_off():
-    text = "One.\n\n    a = 1\n\n  Two."
-    code, two = (Span(text.index(start), text.index(end) + 1) for start, end in [("a", "1"), ("T", "o.")])
-    document = Document(text, blocks=(Block("code", code), Block("paragraph", two)))
-    assert fit_to_blocks(tiling.words(text), document).strings() == ["One.\n\n    ", "a = 1\n\n  ", "Two."]
 
 
 # Context.
@@ -183,51 +142,11 @@ def cut(text, granularity="paragraph", most=30):
     return tile_pieces(markdown.read(text), granularity, sentences.sentences, limits(most)).strings()
 
 
-def test_every_block_is_a_piece():
-    assert cut(GUIDE) == [
-        "# Tea\n\n",
-        "Green is steamed. Black is not.\n\n",
-        "- Mint\n",
-        "- Dill\n\n",
-        "> Quoted. Words.\n\n",
-        "```py\na = 1.  # One. Two.\n\nb = 2\n```\n\n",
-        "| a | b |\n|---|---|\n| 1. | 2. Two |\n\n",
-        "### Milk\n\n",
-        "Whole.",
-    ]
-
-
 def test_prose_may_be_cut_into_sentences_but_never_code_or_tables():
     pieces = cut(GUIDE, "sentence")
     assert pieces[1:3] == ["Green is steamed. ", "Black is not.\n\n"]
     assert "```py\na = 1.  # One. Two.\n\nb = 2\n```\n\n" in pieces
     assert "| a | b |\n|---|---|\n| 1. | 2. Two |\n\n" in pieces
-
-
-UNWRAPPED = (
-    "A line so long that nobody would have wrapped it there. It goes on and on, well past what " * 2 + "is usual.\n"
-)
-
-
-def pieces_one_by_one(text, most):
-    """Return the pieces of plain paragraphs, each split by itself."""
-    for paragraph in tiling.paragraphs(text).strings():
-        parts = tiling.lines(paragraph).strings() if max(map(len, paragraph.splitlines())) > 120 else [paragraph]
-        for part in parts if WORDS(paragraph) > most else [paragraph]:
-            yield from sentences.sentences(part).strings() if WORDS(part) > most else [part]
-
-
-@given(
-    st.lists(st.sampled_from([UNWRAPPED, "One two. Three four.\n", "Five.\n", "\n"]), min_size=1), st.integers(1, 50)
-)
-def test_long_paragraphs_are_split_together_as_one_by_one(lines, most):
-    text = "Zero.\n\n" + "".join(lines) + "End."
-    assert cut(text, most=most) == list(pieces_one_by_one(text, most))
-
-
-def test_code_that_is_too_long_is_left_to_the_token_budget():
-    code = "```\n" + "a = 1\n\n" * 20 + "```\n"
-    assert cut(f"Before.\n\n{code}", most=10) == ["Before.\n\n", code]
 
 
 def test_unit_rows_of_values_whose_squares_overflow():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk.building import sizes
@@ -19,7 +19,6 @@ from advchunk.building.sizes import Limits
 from advchunk.chunkers.by_topic.mst import distances as mst
 from advchunk.chunkers.by_topic.mst.chunker import MSTSemanticChunker
 from advchunk.chunkers.by_topic.mst.distances import MSTSemanticParams
-from advchunk.chunkers.numerics import graphs
 from advchunk.chunkers.numerics.graphs import Edges
 from advchunk.chunkers.params import parameters
 from advchunk.models import signals
@@ -188,15 +187,6 @@ def test_profile(document, p):
     assert mst.document_stats(*document, p) == pytest.approx(figures, rel=1e-9, abs=1e-9)
 
 
-def test_profile_of_a_document_of_several_blocks():
-    rng = np.random.default_rng(1)
-    rows, n = signals.unit_rows(rng.normal(size=(9000, 2)) + 1), 9000
-    of = mst.document_stats(rows, np.full(n, 20), PUBLISHED)
-    assert of.reach == 270
-    similar = sum(np.vdot(rows[:-d], rows[d:]) for d in range(1, 270)) / sum(n - d for d in range(1, 270))
-    assert of.semantic_density == pytest.approx(similar)
-
-
 @given(documents(), params, st.sampled_from([-0.4, 0.0, 0.2, 0.5, 1.0, inf]))
 def test_near_finds_all_pairs_within_the_limit(document, p, limit):
     of = mst.document_stats(*document, p)
@@ -210,16 +200,6 @@ def test_near_finds_all_pairs_within_the_limit(document, p, limit):
 
 
 NONE = Edges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-
-
-@settings(max_examples=20)
-@given(documents(most=12), params)
-def test_a_pair_exactly_at_the_limit_is_near(document, p):
-    of = mst.document_stats(*document, p)
-    every = joined(mst.edges_within(*document, of, inf, p))
-    for limit in every.weight.tolist():
-        edges = joined([NONE, *mst.edges_within(*document, of, limit, p)])
-        assert edges.weight.tolist() == every.weight[every.weight <= limit].tolist()
 
 
 @pytest.mark.parametrize("problem", [{}, {"base_threshold": 150}, {"gamma": 0.0, "base_threshold": 150}], ids=str)
@@ -293,29 +273,6 @@ def test_n_segments_keeps_the_lightest_edges_of_the_tree(document, number):
     kept = segmentation.figures["tree"]().lightest(n - min(number, n))
     assert kept.weight == pytest.approx([weight for weight, *_ in tree][: len(kept.weight)], abs=1e-9)
     assert segmentation.labels.tolist() == labeled(n, zip(kept.weight, kept.left, kept.right, strict=True))
-
-
-@given(
-    st.integers(1, 12),
-    st.lists(st.tuples(st.sampled_from([-1.0, 0.0, 0.5]), st.integers(0, 11), st.integers(0, 11)), max_size=25),
-    st.integers(1, 9),
-)
-def test_tree_and_components_of_any_edges_in_any_blocks(n, drawn, at_once):
-    """Weights may be equal, zero or negative, none of which scipy's spanning tree takes as it comes."""
-    weighted = list({(min(i, j), max(i, j)): (w, min(i, j), max(i, j)) for w, i, j in drawn if i != j}.values())
-    weighted = [edge for edge in weighted if edge[2] < n]
-    tree, labels = kruskal(n, weighted)
-
-    def blocks():
-        for i in range(0, len(weighted), 2):
-            weight, left, right = zip(*weighted[i : i + 2], strict=True)
-            yield Edges(np.array(left), np.array(right), np.array(weight))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(graphs, "_BLOCK_SIZE", at_once)
-        assert graphs.components(n, blocks()).tolist() == labels
-        result = graphs.spanning_tree(n, blocks())
-    assert list(zip(result.weight.tolist(), result.left.tolist(), result.right.tolist(), strict=True)) == tree
 
 
 def pieces(chunks, units):

@@ -121,16 +121,6 @@ def test_merging_by_the_published_loop(document, most):
     assert [list(range(a, b)) for a, b in pairwise(joined.tolist())] == merged(pieces, words, most)
 
 
-@given(documents, st.integers(6, 40))
-def test_no_meta_chunk_that_fits_is_cut(document, most):
-    surprise, words = map(list, zip(*document, strict=True))
-    chunks = chunked(surprise, words, max_tokens=most)
-    assert sorted({i for chunk in chunks for i in chunk}) == list(range(len(words)))
-    for piece in groups(find_minima(surprise, 0.0), len(words)):
-        if sum(words[i] for i in piece) <= most:
-            assert any(set(piece) <= set(chunk) for chunk in chunks)
-
-
 @given(
     st.lists(st.integers(0, 30), max_size=12),
     st.lists(st.integers(1, 29), max_size=6, unique=True),

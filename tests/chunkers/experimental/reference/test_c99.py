@@ -172,15 +172,6 @@ def test_smoothed(dense, width, data):
     assert within(mean) == pytest.approx(within(diagonals(slow)[:reach]))
 
 
-@given(matrices(), st.data())
-def test_block_sums(dense, data):
-    reach = data.draw(st.integers(1, len(dense)))
-    slow = np.array([[dense[min(i, j) : max(i, j) + 1, min(i, j) : max(i, j) + 1].sum() for j in range(len(dense))]
-                     for i in range(len(dense))])  # fmt: skip
-    sums = bands.block_sums(diagonals(dense)[:reach])
-    assert within(sums).tolist() == within(diagonals(slow)[:reach]).tolist()
-
-
 @given(matrices(10), st.data())
 def test_division(dense, data):
     n = len(dense)
@@ -206,14 +197,6 @@ def test_cosines_are_the_same_in_blocks(monkeypatch):
     monkeypatch.setattr(bands, "_BLOCK_ROWS", 7)
     assert bands.cosine_band(words, 9).tolist() == whole.tolist()
     assert whole.tolist() == bands.cosine_band(words, len(words))[:9].tolist()
-
-
-@pytest.mark.parametrize("width", [13, 17, 41])
-def test_local_rank_of_many(width):
-    half = np.random.default_rng(width).random((40, 40))
-    dense = half + half.T
-    rank = bands.local_rank(diagonals(dense), width, 40)
-    assert within(rank).tolist() == within(diagonals(slow_rank(dense, width))).tolist()
 
 
 @pytest.mark.parametrize("smoothing", [1, 3, 5])

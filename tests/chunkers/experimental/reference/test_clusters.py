@@ -65,28 +65,12 @@ def test_unrestricted_clusters_are_scikit_learns(linkage, count):
     assert adjusted_rand_score(expected, clusters.agglomerate(x, linkage, clusters=count)) == 1.0
 
 
-def test_chain_by_ward_is_scikit_learns_with_connectivity():
-    x = unit_rows(np.random.default_rng(3).normal(size=(80, 4)))
-    neighbors = np.eye(80, k=1) + np.eye(80, k=-1)
-    for count in (2, 9, 30):
-        expected = AgglomerativeClustering(count, connectivity=neighbors).fit_predict(x)
-        assert clusters.agglomerate_chain(x, clusters=count)[0].tolist() == cutting.run_cuts(expected).tolist()
-
-
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_long_texts_are_merged_along_the_chain_first(linkage):
     topic = np.repeat([0, 1, 0, 2, 1], [20, 14, 9, 30, 11])
     x = unit_rows(np.eye(3)[topic] + np.random.default_rng(0).normal(size=(84, 3)) * 0.1)
     assert adjusted_rand_score(topic, clusters.agglomerate(x, linkage, clusters=3, max_rows=20)) == 1.0
     assert len(set(clusters.agglomerate(x, linkage, threshold=0.0, max_rows=20))) == 20
-
-
-@pytest.mark.parametrize("linkage", LINKAGES)
-def test_identical_rows_are_one_cluster(linkage):
-    rounding = np.random.default_rng(0).normal(size=(30, 8)) * 1e-8
-    x = np.repeat(np.eye(8)[[0, 1]], 15, axis=0) + rounding
-    assert clusters.agglomerate_chain(x, clusters=5)[0].tolist() == [0, 15, 30]
-    assert cutting.run_cuts(clusters.agglomerate(x, linkage, clusters=5)).tolist() == [0, 15, 30]
 
 
 # From clusters to passages.

@@ -98,12 +98,3 @@ def test_without_edges_each_node_is_a_community(method):
 def test_no_weight_is_zero_or_less(method, weight):
     with pytest.raises(ConfigurationError, match="weights must be > 0"):
         graphs.detect_communities(2, Edges(np.array([0]), np.array([1]), np.array([weight])), method)
-
-
-def test_more_edges_than_fit_are_refused(monkeypatch):
-    x = np.ones((5, 1))
-    monkeypatch.setattr(graphs, "_MAX_EDGES", 10)
-    assert len(graphs.similarity_edges(x, 0.7).left) == 10
-    monkeypatch.setattr(graphs, "_MAX_EDGES", 9)
-    with pytest.raises(ConfigurationError, match="at most 9 pairs"):
-        graphs.similarity_edges(x, 0.7)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from math import sqrt
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,50 +14,6 @@ from advchunk.text.terms import terms_of
 relaxed = settings(max_examples=300)
 sentences = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=6), min_size=2, max_size=30)
 scores = st.lists(st.integers(0, 6).map(lambda x: x / 6), max_size=30).map(np.array)  # with many equal neighbors
-
-
-def cosine(left, right):
-    lengths = sum(x * x for x in left.values()) * sum(x * x for x in right.values())
-    return sum(left[term] * right[term] for term in left) / sqrt(lengths) if lengths else 0.0
-
-
-def counted(sentences):
-    return Counter(word for sentence in sentences for word in sentence)
-
-
-@relaxed
-@given(sentences, st.integers(1, 18))
-def test_cohesion_is_the_cosine_of_the_blocks_around_a_gap(sentences, block):
-    n, expected = len(sentences), []
-    for gap in range(1, n):
-        width = min(block, gap, n - gap)
-        expected.append(cosine(counted(sentences[gap - width : gap]), counted(sentences[gap : gap + width])))
-    assert signals.block_similarity(terms_of(sentences), block).tolist() == expected
-
-
-@relaxed
-@given(scores, st.sampled_from([1, 3, 5, 9]))
-def test_a_running_mean_is_of_the_scores_there_are(scores, width):
-    half = width // 2
-    expected = [scores[max(i - half, 0) : i + half + 1].mean() for i in range(len(scores))]
-    assert signals.running_mean(scores, np.ones(width)) == pytest.approx(np.array(expected), abs=1e-15)
-
-
-def climbed(scores):
-    """The height reached from the first of some scores by going on while they do not fall."""
-    best = scores[0]
-    for score in scores:
-        if score < best:
-            break
-        best = score
-    return best
-
-
-@relaxed
-@given(scores)
-def test_depth_is_how_far_one_climbs_to_both_sides(scores):
-    expected = [climbed(scores[i::-1]) + climbed(scores[i:]) - 2 * score for i, score in enumerate(scores)]
-    assert signals.depth_scores(scores).tolist() == expected
 
 
 @relaxed
