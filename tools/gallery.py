@@ -10,7 +10,7 @@ from advchunk import Document, RecursiveChunker, create
 
 SIX = ("sliding-window", "recursive", "semantic-threshold", "mst-semantic", "universal-semantic", "optimal-semantic")
 SAMPLE = ROOT / "tests" / "data" / "harbour_town.md"
-CODE = ROOT / "core" / "advchunk" / "cli" / "viewer" / "evidence.py"
+CODE = ROOT / "core" / "advchunk" / "cli" / "viewer" / "page.py"
 HEAD = """---
 hide: [navigation, toc]
 ---

@@ -60,7 +60,9 @@ def mask(text: str) -> str:
 
 
 def _mask_record(record: logging.LogRecord) -> bool:
-    record.msg, record.args = mask(record.getMessage()), None
+    message = record.getMessage()
+    if (masked := mask(message)) != message:
+        record.msg, record.args = masked, None
     return True
 
 

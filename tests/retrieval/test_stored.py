@@ -126,7 +126,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(tmp_path):
     ):
         with pytest.raises(ConfigurationError, match=rule):
             stored.change({"tea": chunks}, removed=["tea"], notes={"a": 1})
-    with pytest.raises(ConfigurationError, match="to remove must be a collection of strings, got 'tea'"):
+    with pytest.raises(ConfigurationError, match="removed must be a collection of strings, got 'tea'"):
         stored.change({}, removed="tea")
     assert (stored.passages("hot tea", 20), stored.notes) == (before, {})
 

@@ -164,11 +164,11 @@ def test_a_question_without_an_answer_says_so(question, budget, says):
 
 def test_documents_of_one_name_share_the_budget():
     texts = (GUIDE, " ", "Dogs bark.\n\nWait for minutes.")
-    page = View([RecursiveChunker().explain(Document(text, "a.md")) for text in texts], question=WAIT, budget=16).html
+    page = View([RecursiveChunker().explain(Document(text, "a.md")) for text in texts], question=WAIT, budget=40).html
     by_document = [passages_of(page, number) for number in range(3)]
     assert all(own in text for passages, text in zip(by_document, texts, strict=True) for own in passages)
     assert [bool(passages) for passages in by_document] == [True, False, True]
-    assert 0 < int(re.search(r"(\d+) of 16 tokens", page)[1]) <= 16
+    assert 0 < int(re.search(r"(\d+) of 40 tokens", page)[1]) <= 40
 
 
 def test_a_question_finds_other_forms_of_its_words_without_a_language():
