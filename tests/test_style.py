@@ -100,10 +100,10 @@ def test_comments_are_sentences():
 
 # Lines of Python. A change may lower these numbers; a new capability pays with lines that it finds elsewhere.
 MOST_LINES = {
-    ("core/advchunk",): 51_650,
-    ("langchain_advchunk", "llamaindex_advchunk"): 4_300,
-    ("tests",): 54_650,
-    ("benchmarks",): 12_350,
+    ("core/advchunk",): 47_600,
+    ("langchain_advchunk", "llamaindex_advchunk"): 4_200,
+    ("tests",): 46_500,
+    ("benchmarks",): 10_850,
 }
 
 
