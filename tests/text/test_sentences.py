@@ -119,6 +119,10 @@ def test_plain_sentences_fail_like_universal_chunking(marked):
 def test_a_stray_quote_or_bracket_has_only_a_local_effect():
     assert len(sentences('A 5" pipe broke. ' + "It was mended soon. " * 100 + 'A 6" pipe held.')) > 100
     assert len(sentences("He (it is said. " + "It was mended soon. " * 100 + "Then) he left.")) > 100
+    assert sentences("He left (in May. Then (later) he came back.").strings() == [
+        "He left (in May. ",
+        "Then (later) he came back.",
+    ]
 
 
 # What does not change the sentences of a text.

@@ -35,10 +35,9 @@ def names(group: ChunkerGroup | None = None) -> list[str]:
 
 
 def register(chunker: type[Chunker], source: str = "") -> None:
-    """Add a chunker class under its ``algorithm``, for `create`, the command line, and evaluation in this process.
+    """Add a chunker class under its ``algorithm``, or in place of its former definition, as by a notebook cell.
 
-    A class that is defined again, as by a cell of a notebook, takes the place of the former; `ConfigurationError` is
-    raised if the name is that of another class.
+    `ConfigurationError` is raised if the name is that of another class.
     """
     experimental = chunker.group == "experimental"
     path = f"{chunker.__module__}:{chunker.__qualname__}"

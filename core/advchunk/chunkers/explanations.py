@@ -18,15 +18,10 @@ MANY: Final = 20
 
 @dataclass(frozen=True)
 class Signal:
-    """The cuts of a chunker in a document, counted by what made them.
+    """The cuts of a chunker in a document, counted by `Origin`.
 
-    Parameters
-    ----------
-    chunker : its name.
-    cuts : number of cuts by `Origin`.
-    pieces, unknown : pieces that the algorithm compared, and those of which it knew nothing: without words that count,
-        or without a vector.
-    by_size : True for a chunker that cuts by size alone.
+    ``pieces`` are those that the algorithm compared; ``unknown`` are without words that count, or without a vector.
+    ``by_size`` is True for a chunker that cuts by size alone.
     """
 
     chunker: str
@@ -73,11 +68,7 @@ class Signal:
 
     @property
     def summary(self) -> str:
-        """The signal in words; "" without cuts.
-
-        >>> Signal("universal-semantic", {"algorithm": 5, "first": 33, "size": 3}).summary
-        '41 cuts: 5 by the algorithm, 33 at the first place allowed, 3 by size; universal-semantic cuts like recursive here'
-        """  # noqa: E501
+        """The signal in words; "" without cuts."""
         if not self.counts:
             return ""
         parts = [self.counts]

@@ -29,34 +29,22 @@ _NESTED = frozenset({"pages", "boxes", "sources", "speakers"})  # metadata of th
 
 
 def flatten_spans(spans: Iterable[Span], shift: int = 0) -> str:
-    """Return spans as text, for stores whose metadata must be flat.
-
-    >>> flatten_spans([Span(0, 2), Span(7, 9)], shift=100)
-    '100-102 107-109'
-    """
+    """Return spans, shifted, as text ("100-102 107-109"), for stores whose metadata must be flat."""
     return " ".join(f"{start + shift}-{end + shift}" for start, end in spans)
 
 
 def parse_spans(spans: str) -> tuple[Span, ...]:
-    """Return the spans of `flatten_spans`.
-
-    >>> parse_spans("0-2 7-9")
-    (Span(start=0, end=2), Span(start=7, end=9))
-    """
+    """Return the spans of `flatten_spans`."""
     ends = (part.partition("-") for part in spans.split())
     return tuple(Span(int(first), int(last)) for first, _, last in ends)
 
 
 @dataclass(frozen=True, slots=True)
 class TextPlace:
-    """The place of a text in its document, which it is as a whole, or a chunk of, which is chunked again.
+    """The place of a text in its document: all of it (``spans`` None), or a chunk that is chunked again.
 
-    Parameters
-    ----------
-    spans : of the document, whose texts the chunk joins; () if they are not known; None for a whole document.
-    start : offset in the text at which these begin, after a context.
-    first_line : of the document, with the first character of the spans that is not white space; None if it is not
-        known.
+    ``spans`` are those that the chunk joins, () if not known; they begin at offset ``start``, after a context.
+    ``first_line`` has the first character of the spans that is not white space; None if not known.
 
     >>> TextPlace((Span(10, 15), Span(30, 40)), start=5).spans_of([Span(0, 7), Span(8, 12)])
     (Span(start=10, end=12), Span(start=13, end=15), Span(start=30, end=32))
@@ -98,11 +86,7 @@ class TextPlace:
 
 
 def flatten_places(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata with ``pages``, ``speakers`` and ``boxes`` as text; a box is its page, a colon, and its edges.
-
-    >>> flatten_places({"page": 3, "pages": [3, 4], "boxes": [[3, 72.0, 90.5, 540.0, 700.0], [4, 72.0, 90.0, 540.0, 120.0]]})
-    {'page': 3, 'pages': '3 4', 'boxes': '3:72,90.5,540,700 4:72,90,540,120'}
-    """  # noqa: E501
+    """Return metadata with places as text: pages "3 4", boxes "3:72,90.5,540,700" (the page, then the edges)."""
     flat = dict(metadata)
     if isinstance(pages := flat.get("pages"), list):
         flat["pages"] = " ".join(map(str, pages))
@@ -137,10 +121,7 @@ def is_of_corpus(chunk: Chunk) -> bool:
 def parent_id(chunk: Chunk, chunks: Sequence[Chunk]) -> str | None:
     """Return the id of the chunk above; None for a root.
 
-    Parameters
-    ----------
-    chunks : those of its document. A chunk of a corpus, whose parent may come with another document, has the id in its
-        metadata.
+    ``chunks`` are its document's. A parent in a corpus may come with another document: its id is in the metadata.
     """
     if chunk.parent is None:
         return None
@@ -152,11 +133,7 @@ def adapter_classes(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` for a module with an adapter of each chunker, made on first use.
 
-    Parameters
-    ----------
-    module : its ``__name__``.
-    suffix : of the names of the adapters, in place of "Chunker".
-    make : returns the adapter of a chunker.
+    ``suffix`` takes the place of "Chunker" in the names.
     """
     home = vars(sys.modules[module])
 
@@ -211,12 +188,7 @@ def own_resources(chunker: Any, base: Any, aliases: Mapping[str, str]) -> list[F
 
 
 def describe_adapter(chunker: type[Chunker], own: Iterable[str], corpus: str) -> str:
-    """Return the docstring of the adapter of a chunker, with the parameters that are its own.
-
-    Parameters
-    ----------
-    corpus : paragraph on the results for a corpus, for the chunkers that need it.
-    """
+    """Return the docstring of a chunker's adapter, ``corpus`` being the paragraph on the results for a corpus."""
     params = params_of(chunker)
     summary = (chunker.__doc__ or "").partition("\n")[0].partition(" (`")[0].rstrip(".")
     paragraphs = [f"{summary} (`{params.__module__}.{params.__name__}`)."]

@@ -31,10 +31,7 @@ class Outcome(NamedTuple):
 
 
 def chunk_batch(chunker: Any, documents: Sequence[tuple[int, _Input]]) -> list[Outcome]:
-    """Return the outcome of each document, given with its index in the call; all that other processes need is in it.
-
-    The chunker must have been loaded (`Chunker.load`), and chunk each document by itself (`Chunker.is_corpus_level`).
-    """
+    """Return self-contained outcomes; ``chunker`` must be loaded, and not corpus-level (`Chunker.is_corpus_level`)."""
     failures = dict[int, Failure]()
 
     def keep(failure: Failure) -> None:
@@ -51,13 +48,7 @@ def chunk_batch(chunker: Any, documents: Sequence[tuple[int, _Input]]) -> list[O
 
 @dataclass(frozen=True, slots=True)
 class ParallelRunner(Runner[_Input, Explanation]):
-    """A `Runner` of documents in other processes.
-
-    Parameters
-    ----------
-    chunker : runs in the processes.
-    workers : number of processes, >= 2.
-    """
+    """A `Runner` of documents in ``workers`` >= 2 other processes."""
 
     chunker: Any = field(kw_only=True)
     workers: int = field(kw_only=True)

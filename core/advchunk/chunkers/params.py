@@ -57,12 +57,9 @@ _log = logging.getLogger("advchunk")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The range of a number, for an annotation such as ``Annotated[int | None, Bounds(1)]``; None is in it.
+    """The range of a number, with its ends unless ``open``, and None, as in ``Annotated[int | None, Bounds(1)]``.
 
-    Parameters
-    ----------
-    least, most : the ends, which are in the range unless it is ``open``.
-    in_chunk : True for a size in tokens that is also at most ``max_tokens`` (`Params.size`).
+    ``in_chunk`` is True for a size in tokens that is also at most ``max_tokens`` (`Params.size`).
     """
 
     least: float = -math.inf

@@ -21,10 +21,7 @@ class FrameworkChunk(NamedTuple):
 
 
 def to_document(chunks: Sequence[FrameworkChunk], name: str, text: str | None = None) -> tuple[Document, list[Chunk]]:
-    """Return a document and its chunks (at least one), as `Enricher.enrich` takes them.
-
-    ``name`` is the document's id. Without its ``text`` or all spans, the result of `reassemble` is used.
-    """
+    """Return the document ``name`` and its chunks (>= 1), from `reassemble` if ``text`` or any spans are missing."""
     spans = [chunk.spans for chunk in chunks]
     if text is None or not all(spans):
         text, spans = reassemble(chunks)
@@ -37,10 +34,7 @@ def to_document(chunks: Sequence[FrameworkChunk], name: str, text: str | None = 
 
 
 def text_and_metadata(chunk: Chunk, *, rewritten: bool) -> tuple[str, dict[str, Any]]:
-    """Return the text and the metadata of an enriched chunk for a framework.
-
-    If ``rewritten``, a rewritten version replaces the text; a text replaced in an earlier run stays replaced.
-    """
+    """Return a chunk for a framework, its text the rewritten version if ``rewritten`` or replaced in an earlier run."""
     written = written_metadata(chunk.metadata)
     values: dict[str, Any] = {"token_count": chunk.tokens} if "token_count" in written else {}
     text, replaced = chunk.text, "original_text" in written
@@ -50,14 +44,9 @@ def text_and_metadata(chunk: Chunk, *, rewritten: bool) -> tuple[str, dict[str, 
 
 
 def reassemble(chunks: Sequence[FrameworkChunk]) -> tuple[str, list[tuple[Span, ...]]]:
-    r"""Return a text that contains all chunks in reading order, and each chunk's spans in it.
+    """Return a text with all chunks in reading order, and their spans in it: the document's own where they cover it.
 
-    Where chunks cover the document, this is the document's own text; gaps are marked. If the spans of a chunk are
-    missing or contradict its text, all chunks are joined in the order given.
-
-    >>> cats = [FrameworkChunk("cats. ", (Span(4, 10),)), FrameworkChunk("The cats", (Span(0, 8),))]
-    >>> reassemble([*cats, FrameworkChunk("Bye", (Span(90, 93),))])
-    ('The cats. \n\n[...]\n\nBye', [(Span(start=4, end=10),), (Span(start=0, end=8),), (Span(start=19, end=22),)])
+    Gaps are marked ``[...]``. If a chunk's spans are missing or contradict its text, all are joined in the order given.
     """
     if joined := _join_by_span(chunks):
         return joined

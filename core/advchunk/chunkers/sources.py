@@ -34,10 +34,7 @@ _log = logging.getLogger("advchunk")
 
 
 class SourceResult(NamedTuple):
-    """The documents of a source, each as name and outcome, and the failures, with the index of the file.
-
-    ``encodings`` are those of texts that are not in UTF-8, and ``chunkers`` those that ``auto`` took.
-    """
+    """Names and outcomes, failures by file index, ``encodings`` that are not UTF-8, ``chunkers`` that ``auto`` took."""
 
     documents: list[tuple[str, Any]]
     failures: list[Failure]
@@ -60,13 +57,9 @@ def read_source(
     hidden: bool = False,
     key: str = "",
 ) -> list[Document]:
-    """Return the documents of a source.
+    """Return the documents of a source; options are those of `Chunker.read_documents`.
 
-    Parameters
-    ----------
-    by_name, encoding, content, hidden : see `Chunker.read_documents`.
-    key : metadata key for the name of the source; "" for none. With a key, the id of a line begins with the name of its
-        file.
+    ``key`` is the metadata key for the source's name, "" for none; with it, a line's id begins with its file's name.
     """
     metadata = {key: source.name} if key else None
     if source.is_line and source.data is not None:
@@ -207,16 +200,10 @@ class FileResult(NamedTuple):
 
 @dataclass
 class SourceRun:
-    """Chunks the sources of files, in this process or in others.
+    """Chunks the sources of files, in this process (``workers`` = 1) or in others.
 
-    Parameters
-    ----------
-    process : chunks them.
-    files : their names (`readers.sources.find_files`).
-    inventory : counts the members of archives.
-    of_lines : files hold a document a line; None decides by their suffixes.
-    skip : returns True for a source that is not to be chunked.
-    workers : number of processes, >= 1; 1 is this process.
+    ``of_lines`` files hold a document a line (None: by suffix); ``skip`` returns True for sources to leave out;
+    ``inventory`` counts the members of archives.
     """
 
     process: SourceChunker
@@ -263,11 +250,7 @@ class SourceRun:
 
 
 class NameSet:
-    """The names of documents, to find those that are used twice, in some ten bytes each.
-
-    They are hashes of 64 bits, so that two of ten million names are taken for one with a chance of less than one in
-    300,000.
-    """
+    """Document names as 64-bit hashes (ten bytes each), to find repeats; two of 10 million clash in < 1 of 300,000."""
 
     def __init__(self) -> None:
         self._recent = set[int]()
@@ -292,14 +275,10 @@ class NameSet:
 
 @dataclass
 class ChunkedFiles:
-    """The documents of files with their chunks, in order; `chunk_files` makes it.
+    """The documents of files with their chunks, in order; each iteration reads them again, in constant memory.
 
-    Files are read and chunked during iteration, in constant memory; iterating again reads them again.
-
-    Parameters
-    ----------
-    inventory : of the files in folders and archives, as far as they have been read.
-    failures : what could not be read or chunked, with ``on_error="collect"``; the index is that of the file.
+    ``inventory`` is of what has been read so far; ``failures``, with ``on_error="collect"``, have the index of the
+    file.
     """
 
     _run: Callable[[Inventory], SourceRun]

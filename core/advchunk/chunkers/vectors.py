@@ -34,16 +34,11 @@ KINDS: tuple[str, ...] = get_args(Vectors)
 class ChunkVectors:
     """The kind of the vectors of chunks, and the embedder that they come from.
 
-    Parameters
-    ----------
-    kind : "none"; "plain", the embedding of a chunk's ``embed_text``; "context", mixed with the vectors of the chunks
-        around it (`models.context_vectors.add_context`); "units", the same, with ``rows`` for its sentences; "late",
-        the mean of the vectors of its tokens in the document (`models.context_vectors.pool_tokens`), for models that
-        show them, or the vector by a model that reads all chunks of a document together
-        (`models.token_embedders.DocumentEmbedder`).
-    embedder : see `models.embedders.as_embedder`, and for "late" `models.token_embedders.as_token_embedder`.
-    batch_size : texts, or windows of tokens, per model call, >= 1; None uses the model's own setting.
-    cache : keeps embeddings between runs, except those of tokens.
+    "plain" embeds a chunk's ``embed_text``; "context" mixes in the vectors of the chunks around it
+    (`models.context_vectors.add_context`); "units" also has ``rows`` for its sentences; "late" is the mean of its
+    tokens' vectors in the document (`models.context_vectors.pool_tokens`), or from a model that reads all chunks
+    together (`models.token_embedders.DocumentEmbedder`). ``batch_size`` is in texts, or windows of tokens; None uses
+    the model's own. ``cache`` does not keep the embeddings of tokens.
     """
 
     kind: Vectors
@@ -67,13 +62,7 @@ class ChunkVectors:
         return embed_long_texts(texts, as_embedder(self.embedder), self.model)
 
     def add(self, chunks: list[Chunk], text: str, units: Callable[[], Units]) -> Plan[list[Chunk]]:
-        """Add vectors to the chunks of a document.
-
-        Parameters
-        ----------
-        text : the text that the chunks' spans index.
-        units : returns its sentences, with sizes; called for "units" only.
-        """
+        """Add vectors to chunks, whose spans index ``text``; ``units`` (sentences) is called for "units" only."""
         if self.kind == "none" or not chunks:
             return chunks
         if self.kind == "late":

@@ -57,22 +57,13 @@ class _Window(NamedTuple):
 def segment_windows(
     chunker: Any, n: int, segment: Callable[[int, int], Segmentation], number: str = ""
 ) -> Segmentation:
-    """Segment n units at once, or in windows of ``chunker.max_units`` if there are more.
+    """Segment n units at once, or in windows of ``chunker.max_units`` if there are more and ``number`` is not given.
 
-    Cuts in the last quarter of a window lack the text that follows, and are discarded. The next window starts at the
-    last cut before, so that no boundary is put at a border. If there is no cut in the third quarter, the window is used
-    up to the end of that quarter, where its last segment goes on in the next one. All windows together have less than
-    twice as many units as the text.
-
-    Parameters
-    ----------
-    segment : called with the first unit of a window, and the unit after its last.
-    number : the chunker's parameter for the number of segments, if any. If it is given, there are no windows.
-
-    Returns
-    -------
-    The segmentation of the whole text. Labels are those of one window only. ``figures["windows"]`` has the figures of
-    each window, with its ``start`` and ``stop``.
+    Cuts in the last quarter of a window lack the text that follows, and are discarded; the next window starts at the
+    last cut before, so that no boundary is put at a border. Without a cut in the third quarter, the window is used up
+    to the end of that quarter, and its last segment goes on in the next one. All windows have less than twice the units
+    of the text. ``number`` names the parameter for the number of segments; labels are those of one window only;
+    ``figures["windows"]`` has the figures of each, with ``start`` and ``stop``.
     """
     most = chunker.max_units or n
     if n <= most:

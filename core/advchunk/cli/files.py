@@ -29,8 +29,7 @@ from advchunk.retrieval.index_file import is_index
 def list_inputs(files: Sequence[str], inventory: Inventory, out: str = "-", index: str = "-") -> list[str]:
     """Return the files that arguments stand for (`readers.sources.find_files`), or "-" for standard input without any.
 
-    The output and the index are passed over in folders. The output must not be named as a file; the index is passed
-    over.
+    The index, and the output in folders, are passed over; the output must not be named as a file.
     """
     written = {Path(path).resolve(): path for path in (out, index) if path != "-"}
     indexes = [name for name in files if Path(name).resolve() not in written and is_index(Path(name))]
@@ -75,10 +74,7 @@ def read_input(
 
 @contextmanager
 def open_output(path: str) -> Iterator[IO[str]]:
-    """Open an output file that appears under its name only when it is complete.
-
-    Bytes of a file name that are not UTF-8 are escaped, which keeps JSON valid.
-    """
+    """Open an output that gets its name once complete; file name bytes not in UTF-8 are escaped, for valid JSON."""
     if path == "-":
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -97,10 +93,9 @@ def open_output(path: str) -> Iterator[IO[str]]:
 
 @contextmanager
 def open_resumable(path: str, done: set[int], *settings: str) -> Iterator[IO[str]]:
-    """Open a file of JSON lines to continue it where an earlier call was interrupted.
+    """Open JSON lines to continue; until complete, named ``path``, a digest of ``settings`` and ".partial".
 
-    Until it is complete its name is ``path``, a digest of the ``settings`` and ".partial". The last document in it may
-    be cut off, and is written again; the hashes of the names of the others are added to ``done``.
+    The last document may be cut off, and is written again; ``done`` gains the hashes of the names of the others.
     """
     target = Path(path).resolve()
     if target.is_dir():

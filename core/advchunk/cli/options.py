@@ -72,11 +72,7 @@ def one_line(error: Exception) -> str:
 
 
 def split_method(text: str) -> tuple[str, list[str]]:
-    """Split NAME:K=V:K=V, a method with parameters, into its name and the assignments.
-
-    >>> split_method("mst-semantic:preset=published")
-    ('mst-semantic', ['preset=published'])
-    """
+    """Split NAME:K=V:K=V, a method with parameters, into its name and the assignments."""
     name, *pairs = text.split(":")
     return name, pairs
 
@@ -176,8 +172,7 @@ def set_up(
 ) -> Setup:  # fmt: skip
     """Create what the options of a command describe, and load its models, or exit with an error message.
 
-    Options, those of `chunker_options` and ``estimate``, override the ``defaults`` of a method NAME[:K=V]. The embedder
-    may be meant for a command that ``embeds`` by itself alone.
+    ``options`` override the ``defaults`` of NAME[:K=V]; if the command ``embeds``, the embedder may be for it alone.
     """
     options = {name: value for name, value in options.items() if value is not None}
     context, estimate, experimental = (options.pop(name, False) for name in ("context", "estimate", "experimental"))

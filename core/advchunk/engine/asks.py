@@ -39,33 +39,21 @@ class EmbedTokens(Ask):
 
 
 class Score(Ask):
-    """A request for the surprisal of each part of a text given what precedes it.
-
-    Items are (text, edges), answered by (len(edges) - 1,) arrays.
-    """
+    """A request for surprisals of parts of a text, given the text before: (text, edges) -> (len(edges) - 1,) array."""
 
 
 class Choose(Ask):
-    """A request for the probability that a language model continues a prompt with each option.
-
-    Items are (prompt, options), answered by (len(options),) arrays.
-    """
+    """A request for probabilities of continuing a prompt with each option: (prompt, options) -> (len(options),)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A request to a chat model. Every field but the last two is part of the cache key.
+    """A request to a chat model; every field but the last two is part of the cache key.
 
-    Parameters
-    ----------
-    messages : (role, content) pairs; roles are "system", "user" and "assistant".
-    schema : JSON Schema of the answer, as JSON; None for plain text.
-    max_tokens : maximum tokens of the answer, >= 1.
-    temperature : sampling temperature, in the range that the model allows; 0 picks the likeliest answer.
-    seed : sampling seed; None leaves it to the model.
-    version : version of the prompt.
-    check : raises `BadModelOutput` if an answer cannot be used; a cache keeps only answers that pass.
-    attempt : number of answers that did not pass so far; it is added to the seed.
+    ``messages`` are (role, content), the role "system", "user" or "assistant"; ``schema`` is the JSON Schema of the
+    answer, as JSON, None for plain text; ``max_tokens`` >= 1 are of the answer; ``seed`` None is the model's choice;
+    ``version`` is of the prompt. ``check`` raises `BadModelOutput` if an answer cannot be used, and a cache keeps only
+    those that pass; ``attempt`` counts those that did not pass so far, and is added to the seed.
     """
 
     messages: tuple[tuple[str, str], ...]

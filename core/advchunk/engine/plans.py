@@ -30,11 +30,8 @@ class Done(Generic[_T]):
 class Job(Generic[_T]):
     """A plan, its time limit, and its recovery from errors.
 
-    Parameters
-    ----------
-    seconds : time limit of its own computation plus its share of the models' time; None is unlimited.
-    recover : given the error, return the job to run instead, or raise; None raises the error.
-    pending : the unanswered request of a started job.
+    ``seconds`` limits its own computation plus its share of the models' time; None is unlimited. ``recover`` returns
+    the job to run instead, or raises; None raises the error. ``pending`` is the unanswered request of a started job.
     """
 
     plan: Plan[_T]

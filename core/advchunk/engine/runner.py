@@ -30,10 +30,9 @@ _Answer: TypeAlias = tuple[Batch, Any, float]  # with the rows, or the exception
 
 
 def drive(jobs: Iterable[Job[_T]], watch: Watch | None = None) -> Iterator[_T]:
-    """Yield the results of jobs in order.
+    """Yield the results of jobs in order; models are called in this thread, unless they allow concurrent calls.
 
-    Models are called in this thread, unless they allow concurrent calls. Jobs without requests run one by one.
-    ``watch`` is called after each model call with the request, the rows or the exception, and the seconds.
+    Jobs without requests run one by one. ``watch`` gets each call's request, rows or exception, and seconds.
     """
     jobs = iter(jobs)
     for job in jobs:
@@ -81,8 +80,7 @@ def _schedule(scheduler: Scheduler[_T], watch: Watch | None) -> Iterator[_T]:
 async def adrive(jobs: Iterable[Job[_T]], concurrency: int | None = None) -> AsyncIterator[_T]:
     """Yield the results of jobs in order; models are awaited. Plans compute in a thread, one at a time.
 
-    ``concurrency`` is the maximum of concurrent calls of all models, >= 1; None allows each model its own number, else
-    4.
+    ``concurrency`` >= 1 is the maximum of calls of all models; None allows each model its own number, else 4.
     """
     import asyncio  # slow, and not needed by synchronous calls
 
@@ -214,13 +212,9 @@ class ProgressReporter:
 class Runner(Generic[_Item, _T]):
     """Runs the jobs of many documents, in one call or as a stream, synchronously or awaited.
 
-    Parameters
-    ----------
-    jobs : function that returns the jobs of the items of a call, given the handler of failures.
-    collect : function that returns, for each call, a function from the result of a job to the documents that it
-        completes.
-    unit : unit of progress; ``counts`` returns True for the results that count as one. None counts every result as one
-        item.
+    ``jobs`` returns the jobs of the items of a call, given the handler of failures; ``collect`` returns, for each call,
+    a function from the result of a job to the documents that it completes. ``counts`` is True for the results that
+    count as one ``unit`` of progress; None counts every result as one item.
     """
 
     jobs: Callable[[Iterable[_Item], OnFailure], Iterable[Job[_T]]]

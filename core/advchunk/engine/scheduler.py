@@ -78,10 +78,7 @@ class Scheduler(Generic[_T]):
     """Merge the requests of many jobs into batches, distribute the answers, and return results in order.
 
     Take the results that are `ready`; call `batch` until it returns None; call `answer` for each batch.
-
-    Parameters
-    ----------
-    default_concurrency : concurrent calls of a model that has no ``concurrency``.
+    ``default_concurrency`` is for a model that has no ``concurrency``.
     """
 
     def __init__(self, jobs: Iterable[Job[_T]], default_concurrency: int = 1) -> None:

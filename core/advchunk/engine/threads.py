@@ -19,11 +19,7 @@ _LOCK = threading.Lock()  # on the creation of the event loop
 
 
 def call_with_timeout(seconds: float | None, call: Callable[..., _R], *args: Any) -> _R:
-    """Call a function, and raise `TimeoutError` if it takes longer than ``seconds``.
-
-    Python cannot stop a computation from outside, so a late call runs to its end in a daemon thread and its result is
-    dropped.
-    """
+    """Call, or raise `TimeoutError` after ``seconds``; a late call, which nothing can stop, ends in a daemon thread."""
     if seconds is None:
         return call(*args)
     if seconds > 0:
@@ -36,11 +32,7 @@ def call_with_timeout(seconds: float | None, call: Callable[..., _R], *args: Any
 
 
 async def call_in_thread(call: Callable[..., _R], *args: Any) -> _R:
-    """Await a call in its own thread.
-
-    `asyncio.to_thread` has few threads and joins them all when the loop ends, so abandoned calls would block other
-    calls and then the exit of the program.
-    """
+    """Await a call in its own thread: abandoned calls would block `asyncio.to_thread`, which joins its few threads."""
     from asyncio import wrap_future  # slow to import, as below
 
     return await wrap_future(run_in_thread(call, *args))

@@ -62,22 +62,14 @@ def run_in_processes(
 ) -> Generator[_R | WorkerDied, None, None]:
     """Yield the result of each item, in order, or a `WorkerDied` for an item that kills its processes.
 
-    Each process starts once, imports what it needs (there is no fork, which would share threads and GPUs), and maps the
-    arrays of numpy inside ``process`` and ``setup`` from a file, so that all share their memory. If one dies, another
-    takes its place, and the items it had are done again, each alone. Messages of the log are those of the calling
-    process. If the caller stops early, the processes are killed.
+    There is no fork, which would share threads and GPUs. Processes map the arrays inside ``process`` and ``setup``
+    (called once in each) from a file, so that all share their memory. If one dies, another takes its place, and its
+    items are done again, each alone; an item is given up once it has killed ``max_deaths`` >= 1 alone, 3 for None.
+    Messages of the log are those of the calling process. If the caller stops early, the processes are killed.
 
-    Parameters
-    ----------
-    process : returns a result for each of several items; with ``setup``, it can be pickled.
-    items : read as they are needed: some batches per process are held at a time.
-    size : returns the size of an item, such as its characters; a batch has a total of 2^14 at first, then up to 2^19.
-    setup : called once in each process.
-    max_deaths : processes that an item may kill, alone, before it is given up, >= 1; None is 3.
-
-    Raises
-    ------
-    ConfigurationError : the processes cannot load ``process``, fail as they start, or cannot be sent an item.
+    ``items`` are read as needed, some batches per process at a time; a batch has a total ``size`` of 2^14 at first,
+    then up to 2^19. ``process`` and ``setup`` must be picklable. Raises `ConfigurationError` if the processes cannot
+    load ``process``, fail as they start, or cannot be sent an item.
     """
     with TemporaryDirectory(prefix="advchunk-", ignore_cleanup_errors=True) as folder:
         shared = _write_shared((process, setup, _log.getEffectiveLevel()), Path(folder) / "arrays")
@@ -210,11 +202,7 @@ class _Worker(Generic[_Item, _R]):
 
 
 def _write_shared(value: Any, path: Path) -> Path:
-    """Write a value to files, its arrays to one of their own, and return the path.
-
-    A process is passed the path alone: multiprocessing would wait forever for one that dies before it has read more
-    than fits into a pipe.
-    """
+    """Write a value, its arrays apart; return the path, as sending large data to a process that dies would hang."""
     buffers = list[pickle.PickleBuffer]()
     data = pickle.dumps(value, 5, buffer_callback=buffers.append)
     spans = list[tuple[int, int]]()

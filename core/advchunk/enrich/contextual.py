@@ -155,12 +155,7 @@ class ContextualEnricher(Enricher):
 
 
 def unwrapped_sentences(answer: str) -> str:
-    r"""Return the sentences in an answer as one line, without the quotes, tags, and phrases that models put around
-    them.
-
-    >>> unwrapped_sentences('Here is the context:\n\n"How courts rule."'), unwrapped_sentences('{"context": "How courts rule."}')
-    ('How courts rule.', 'How courts rule.')
-    """  # noqa: E501
+    """Return an answer's sentences as one line, without quotes, tags, and phrases that models put around them."""
     text = answer.strip()
     for _ in range(_MAX_LAYERS):
         text = _of_json(_FENCE.sub(r"\1", text))
@@ -181,11 +176,7 @@ def _of_json(text: str) -> str:
 
 
 def leading_sentences(text: str, fits: Callable[[str], bool]) -> str:
-    """Return a text if it fits, else as many of its first sentences as do; "" if none does.
-
-    >>> leading_sentences("Of cats. Of courts.", lambda text: len(text) <= 12)
-    'Of cats.'
-    """
+    """Return a text if it fits, else as many of its first sentences as do; "" if none does."""
     if fits(text):
         return text
     ends = sentences(text).edges.tolist()[1:-1]

@@ -58,9 +58,8 @@ class DocumentContext:
         return (str(title), *path) if title and path[:1] != (str(title),) else path
 
     def neighbors(self, chunk: Chunk, max_tokens: int, shown: int) -> tuple[str, str]:
-        """Return the last words of the chunk before a chunk at its level, and the first words of that after it.
-
-        Of each at most ``max_tokens``, and nothing of the document's first ``shown`` characters.
+        """Return the last words of the chunk before a chunk at its level, and the first words of that after it. Each at
+        most ``max_tokens``, and nothing of the document's first ``shown`` characters.
         """
         text, same, at = self.document.text, *self._neighbors[id(chunk)]
         start = same[at - 1].start if at else chunk.start
@@ -133,11 +132,7 @@ def _captions_of(blocks: Sequence[Block], place: int) -> Iterator[Block]:
 
 
 def first_words(text: str, max_tokens: int, counter: Counter) -> str:
-    """Return as many of the first words of a text as have at most ``max_tokens``.
-
-    >>> first_words("Cats nap all day.", 9, len), first_words("Cats nap.", 9, len)
-    ('Cats nap', 'Cats nap.')
-    """
+    """Return as many of the first words of a text as have at most ``max_tokens``."""
     text = text[: max_tokens * _MAX_LETTERS]
     if counter(text) <= max_tokens:
         return text
@@ -147,11 +142,7 @@ def first_words(text: str, max_tokens: int, counter: Counter) -> str:
 
 
 def last_words(text: str, max_tokens: int, counter: Counter) -> str:
-    """Return as many of the last words of a text as have at most ``max_tokens``.
-
-    >>> last_words("Cats nap all day.", 9, len), last_words("Cats nap.", 9, len)
-    ('all day.', 'Cats nap.')
-    """
+    """Return as many of the last words of a text as have at most ``max_tokens``."""
     text = text[max(len(text) - max_tokens * _MAX_LETTERS, 0) :]
     if counter(text) <= max_tokens:
         return text
@@ -161,15 +152,9 @@ def last_words(text: str, max_tokens: int, counter: Counter) -> str:
 
 
 def nearest_text(units: Units, spans: Sequence[Span], max_tokens: int) -> str:
-    r"""Return the beginning of a text and what is nearest to a chunk, with markers in place of the chunk and of omitted
-    text.
-
-    Each has half of ``max_tokens``. Distance is counted in tokens. ``units`` have sizes, and each is either inside or
-    outside of the chunk.
-
-    >>> units = Units("abcdefgh", np.arange(9), np.ones(8, dtype=np.int64))
-    >>> nearest_text(units, [Span(5, 6)], 4)
-    'ab\n[...]\ne\n[passage]\ng\n[...]\n'
+    """Return the beginning of a text and what is nearest to a chunk in tokens, each half of ``max_tokens``, with
+    markers in place of the chunk and of omitted text. ``units`` have sizes, and each is either inside or outside of the
+    chunk.
     """
     count, distance = units.token_counts(), token_distances(units, spans)
     outside = np.flatnonzero(distance >= 0)

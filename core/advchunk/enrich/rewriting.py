@@ -165,11 +165,7 @@ def enriched_text(chunk: Chunk) -> str:
 
 
 def trigram_recall(source: str, text: str) -> float:
-    """Return the share of the distinct character trigrams of ``source`` that are in ``text``, 0..1.
-
-    >>> trigram_recall("She naps.", "Ada naps.")
-    0.5714285714285714
-    """
+    """Return the share of the distinct character trigrams of ``source`` that are in ``text``, 0..1."""
     trigrams = _trigrams(source)
     return len(trigrams & _trigrams(text)) / len(trigrams)
 

@@ -10,10 +10,8 @@ from typing import IO, Any
 
 @contextmanager
 def open_atomic(path: str | Path, mode: str = "w", **options: Any) -> Iterator[IO[Any]]:
-    """Open a file to write, as `Path.open` does; it replaces the file ``path`` when the block ends without an error.
-
-    The new file has the permissions of the old one. A symbolic link is followed. A device, such as /dev/null, is
-    written to, not replaced.
+    """Open a file to write, as `Path.open` does; it replaces ``path`` when the block ends without an error. It keeps
+    the old permissions and follows a symbolic link; a device, such as /dev/null, is written to, not replaced.
     """
     target = Path(path).resolve()
     if target.exists() and not target.is_file():

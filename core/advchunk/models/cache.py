@@ -81,10 +81,9 @@ class DictStore:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class FileStore:
-    """A store in an SQLite file that threads and processes can share: it is opened for each call. It can be pickled.
-
-    A new file can be read by its owner only, because it holds vectors of texts and answers about them. Writing does not
-    wait for the disk: a power failure may damage the file, which is then not used.
+    """A store in an SQLite file that threads and processes can share, as it is opened for each call; picklable. Only
+    its owner can read a new file, which holds vectors of texts and answers about them. Writing does not wait for the
+    disk: a power failure may damage the file, which is then not used.
     """
 
     path: str
@@ -123,16 +122,9 @@ class FileStore:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class RedisStore:
-    """A store in Redis, or in a server with the same protocol.
-
-    Parameters
-    ----------
-    url : ``redis://``, ``rediss://`` or ``unix://``, as the ``redis`` client takes it. A password in it is never shown.
-
-    Raises
-    ------
-    ConfigurationError : the client does not take the URL.
-    MissingExtra : ``redis`` is not installed.
+    """A store in Redis or a server with its protocol, at a ``redis://``, ``rediss://`` or ``unix://`` URL, whose
+    password is never shown. Raises `ConfigurationError` for a URL that the client does not take, `MissingExtra` without
+    ``redis``.
     """
 
     url: str = field(repr=False)
@@ -183,10 +175,8 @@ def _batches(keys: Sequence[str]) -> Iterator[list[str]]:
 
 
 class _CircuitBreaker:
-    """Skips a store for a while after it failed, and logs one warning until it works again.
-
-    A read that fails suspends writing too: values that cannot be read need not be written. A write that fails does not
-    suspend reading: a full disk can still be read.
+    """Skips a store for a while after it failed, and logs one warning until it works again. A failed read suspends
+    writing too (it would be of no use), a failed write not reading (a full disk can be read).
     """
 
     def __init__(self, store: Store) -> None:
@@ -290,9 +280,8 @@ class Cached:
 
     A key is a hash of the kind of request, the model and its settings, and the item: a text, or an `engine.ChatRequest`
     with its version. Errors are not stored, nor answers that fail the ``check`` of their request; a stored answer that
-    fails it is requested again. The methods are those of the model, as returned by `as_embedder`, `as_causal`
-    or `as_chat`: ``embed`` returns (n, d) float32 unit rows, the others a list of n answers. A model without a name,
-    whose answers could not be distinguished from another's, raises `ConfigurationError`.
+    fails it is requested again. ``embed`` returns (n, d) float32 unit rows, the other methods n answers. A model
+    without a name, whose answers could not be distinguished from another's, raises `ConfigurationError`.
     """
 
     model: Any

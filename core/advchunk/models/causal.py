@@ -19,10 +19,8 @@ SurpriseMeasure: TypeAlias = Literal["cross-entropy", "perplexity"]
 
 class _Scores(Protocol):
     def surprise(self, text: str, /) -> tuple[Any, Any]:
-        """Return the end of each token of a text, (t,) nondecreasing offsets, and its surprise in nats, (t,).
-
-        A token's surprise is -ln of its probability given all text before it, >= 0; NaN for a token without text before
-        it.
+        """Return the end of each token of a text, (t,) nondecreasing offsets, and its surprise in nats, (t,): -ln of
+        its probability given all text before it, >= 0; NaN without text before it.
         """
         ...
 
@@ -34,9 +32,8 @@ class _Chooses(Protocol):
 
 
 class LanguageModel(_Scores, _Chooses, Protocol):
-    """The methods of a custom model: ``surprise`` scores texts, ``choose`` answers; a chunker needs one of them.
-
-    Optional: ``model_name`` (for fingerprints). An awaited call runs in a thread.
+    """A custom model: ``surprise`` scores texts, ``choose`` answers; a chunker needs one of them. Optional:
+    ``model_name`` (for fingerprints). An awaited call runs in a thread.
     """
 
 
@@ -44,13 +41,9 @@ class LanguageModel(_Scores, _Chooses, Protocol):
 class CausalLM:
     """A language model that answers `engine.Score` and `engine.Choose`, or raises `BadModelOutput`.
 
-    Instances are equal if they wrap equal models and have the same measure.
-
-    Parameters
-    ----------
-    model : a `LanguageModel`.
-    measure : surprise of a unit: the mean of its tokens' "cross-entropy", in nats, or of their "perplexity".
-    batch_size : texts or prompts per call; 1, so that each document is timed on its own.
+    Instances are equal if they wrap equal models and have the same measure: the mean of a unit's tokens'
+    "cross-entropy", in nats, or "perplexity". ``batch_size`` (texts or prompts per call) is 1, so that each document is
+    timed on its own.
     """
 
     model: Any
@@ -72,20 +65,12 @@ class CausalLM:
 
 
 def per_unit(ends: Ints, nats: Floats, edges: Ints, measure: SurpriseMeasure = "cross-entropy") -> Floats:
-    """Return the (n,) mean surprise of the tokens of each unit.
+    """Return the (n,) mean surprise of the tokens of each unit, from the (t,) ends and nats of tokens; NaN is skipped.
 
     A token that straddles two units belongs to the one in which it ends. A unit in which no token ends has the surprise
-    of the next unit in which one does, or of the last one. Without any token, it is 0.
-
-    Parameters
-    ----------
-    ends, nats : (t,) end of each token, and its surprise; NaN is skipped.
-    edges : (n + 1,) edges of the units, see `records`.
-    measure : mean of the nats (as in the published code) or of their exponentials (the paper's formula: Zhao et al.
-        2024, "Meta-Chunking", section 3.1, equation 1).
-
-    >>> per_unit(np.array([4, 6, 10]), np.array([np.nan, 1.0, 3.0]), np.array([0, 5, 10])).tolist()
-    [2.0, 2.0]
+    of the next unit in which one does, or of the last one. Without any token, it is 0. ``edges`` are (n + 1,), see
+    `records`. ``measure``: mean of the nats (as in the published code) or of their exponentials (the paper's formula:
+    Zhao et al. 2024, "Meta-Chunking", section 3.1, equation 1).
     """
     n, valid = len(edges) - 1, ~np.isnan(nats)
     unit = np.searchsorted(edges[1:], ends[valid])
@@ -124,21 +109,13 @@ def as_causal(
     max_context: int | None = None,
     evict: float = 0.3,
 ) -> CausalLM:
-    """Coerce a causal language model.
+    """Return a model for a name or path for Hugging Face transformers, such as a GGUF file's, or "smollm2" (small,
+    English); a (model, tokenizer) pair or text-generation pipeline of transformers, or LangChain's or LlamaIndex's
+    wrapper of one; or a `LanguageModel`, to which ``max_context`` and ``evict`` (`huggingface.HuggingFaceLM`) do not
+    apply.
 
-    Parameters
-    ----------
-    lm : a name or path for Hugging Face transformers, such as that of a GGUF file, or "smollm2" (a small English
-        model); a (model, tokenizer) pair of transformers; a text-generation pipeline of transformers, or LangChain's or
-        LlamaIndex's wrapper of one; or a `LanguageModel`.
-    measure : see `CausalLM`.
-    max_context, evict : see `huggingface.HuggingFaceLM`; they do not apply to a `LanguageModel`.
-
-    Raises
-    ------
-    MissingModel : ``lm`` is None.
-    ConfigurationError : ``lm`` is anything else.
-    MissingExtra, ModelUnavailable : the library or the files of a named model are missing.
+    Raises `MissingModel` for None, `ConfigurationError` for anything else, `MissingExtra` or `ModelUnavailable` if the
+    library or the files of a named model are missing.
     """
     if lm is None:
         raise errors.MissingModel(parameter="lm", takes=_TAKES, extra="transformers")

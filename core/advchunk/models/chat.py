@@ -138,14 +138,9 @@ _FAILURES = (ModelUnavailable, BadModelOutput, BudgetExceeded)
 class Chat(ABC):
     """A chat model that answers `engine.Complete`. A subclass defines `ask`, and `aask` if it is async.
 
-    The answer to a request with a schema is JSON, without the text around it. The schema is also in the prompt, because
-    many endpoints silently ignore a response format. The JSON is not checked against the schema.
-
-    Parameters
-    ----------
-    concurrency : maximum concurrent calls, >= 1.
-    budget : limit on the cost of calls; None is unlimited.
-    usage : cost of calls so far, in this process.
+    The answer to a request with a schema is JSON, without the text around it, not checked against the schema. The
+    schema is also in the prompt, because many endpoints silently ignore a response format. ``concurrency`` is >= 1; a
+    ``budget`` of None is unlimited; ``usage`` is the cost of calls so far, in this process.
     """
 
     batch_size: ClassVar[int] = 1
@@ -235,9 +230,8 @@ class Chat(ABC):
 
 @dataclass(eq=False)
 class CalledChat(Chat):
-    """A framework's model or a function, with its own settings: temperature, retries, timeouts.
-
-    Instances are equal if they wrap the same model, so that the engine can merge their requests.
+    """A framework's model or a function, with its own settings: temperature, retries, timeouts. Instances are equal if
+    they wrap the same model, so that the engine can merge their requests.
     """
 
     model: Any
@@ -294,19 +288,11 @@ ChatModelLike: TypeAlias = Chat | _LangChainChatModel | _LlamaIndexLLM | _Functi
 
 
 def as_chat(llm: ChatModelLike | None, *, budget: Budget | None = None, concurrency: int | None = None) -> Chat:
-    """Coerce a chat model.
+    """Return a chat model as a `Chat`; None raises `MissingModel`, what is no model `ConfigurationError`.
 
-    Parameters
-    ----------
-    llm : an `OpenAIChat` or another `Chat`; a LangChain chat model; a LlamaIndex ``LLM``; a function (an async one for
-        async calls only) of a prompt, or of a list of ``{"role": ..., "content": ...}`` if its parameter is named
-        ``messages``, that returns a text. None raises `MissingModel`, anything else `ConfigurationError`.
-    budget : limit on the cost of its calls; None keeps its own.
-    concurrency : maximum concurrent calls, >= 1; None keeps its own, else 4 for a framework's model and 1 for a
-        function.
-
-    >>> as_chat(lambda prompt: prompt[::-1]).complete([ChatRequest((("user", "abc"),))])
-    ['cba']
+    A function takes a prompt, or a list of ``{"role": ..., "content": ...}`` if its parameter is named ``messages``; an
+    async one is for async calls only. ``concurrency`` None keeps the model's own, else 4 for a framework's model and 1
+    for a function.
     """
     if llm is None:
         raise MissingModel("llm", _TAKEN, "llm")  # noqa: EM101
@@ -326,10 +312,8 @@ def as_chat(llm: ChatModelLike | None, *, budget: Budget | None = None, concurre
 
 
 def usable_answer(chat: Any, request: ChatRequest, parse: Callable[[str], _T], attempts: int) -> Plan[_T]:
-    """Parse the first answer that ``parse`` takes, of at most ``attempts``, each with the next seed.
-
-    ``parse`` raises `BadModelOutput` for an answer that cannot be used, which is not cached. The last such error is
-    raised.
+    """Return the first answer that ``parse`` takes, of at most ``attempts``, each with the next seed. An answer for
+    which it raises `BadModelOutput` is not cached; the last such error is raised.
     """
     for attempt in range(attempts):
         try:

@@ -100,10 +100,7 @@ class Endpoint:
         return f"{self.model} at {self.base_url}{digest}"
 
     async def _request(self, method: str, fields: Mapping[str, Any], **body: Any) -> Any:
-        """Return the answer to a method of the client, such as "embeddings.create", or raise `ModelUnavailable`.
-
-        ``body`` is sent with the ``options``, without the fields that are None.
-        """
+        """Return the answer to a method of the client, such as "embeddings.create", or raise `ModelUnavailable`."""
         extra_body = {name: value for name, value in (body | dict(self.options)).items() if value is not None}
         headers = extra_body.pop("extra_headers", None)
         request = {"model": self.model, **fields, "extra_body": extra_body, "extra_headers": headers}

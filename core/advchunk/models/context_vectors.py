@@ -15,25 +15,12 @@ SHARE = 0.5
 
 
 def add_context(rows: Floats, positions: Floats | Ints, *, weight: float = WEIGHT, reach: float = REACH) -> Floats:
-    """Add the vectors of the other chunks to each chunk's vector, weighted by proximity.
+    """Return v_i + weight * (sum over j != i of exp(-|p_i - p_j| / reach) v_j), scaled to length 1, for each row v_i.
 
-    Questions name the subject of a passage; its chunks often do not, but the surrounding text does. The context is a
-    sum, not a mean, so a small chunk takes more from its neighbors than a large one. No model is called:
-
-        v_i + weight * (sum over j != i of exp(-|p_i - p_j| / reach) v_j), scaled to length 1
-
-    Ours. The kernel is that of exponential smoothing (Brown 1959), applied in both directions.
-
-    Parameters
-    ----------
-    rows : (n, d) unit vectors of the chunks of one document, in reading order.
-    positions : (n,) middles of the chunks in the document, in tokens, non-decreasing.
-    weight : weight of a neighbor at distance 0, >= 0.
-    reach : distance in tokens at which the weight has fallen to 1/e, > 0.
-
-    >>> add_context(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 100])).round(2)
-    array([[0.98, 0.18],
-           [0.18, 0.98]])
+    Questions name the subject of a passage; its chunks often do not, but the surrounding text does. A sum, not a mean,
+    so a small chunk takes more from its neighbors than a large one. ``rows`` are (n, d) unit vectors of one document's
+    chunks in reading order; ``positions`` (n,), non-decreasing, and ``reach`` > 0 are in tokens; ``weight`` >= 0. Ours;
+    the kernel is that of exponential smoothing (Brown 1959), in both directions.
     """
     return unit_rows(rows + weight * neighbor_sums(rows, positions, reach))
 
@@ -49,10 +36,8 @@ def neighbor_sums(rows: Floats, positions: Floats | Ints, reach: float = REACH) 
 
 
 def chunk_vectors(chunks: Sequence[Chunk], rows: Floats, *, weight: float = WEIGHT, reach: float = REACH) -> Floats:
-    """Add context (`add_context`) to ``rows``, the (n, d) unit vectors of one document's chunks, in any order.
-
-    A chunk is positioned at the mean of its characters; offsets become tokens at the mean tokens per character of the
-    chunks at its level. In a hierarchy, the context of a chunk is that of its level.
+    """Add context (`add_context`) from chunks of the same level to the (n, d) unit vectors of one document's chunks. A
+    chunk is at the mean of its characters, in tokens by the mean tokens per character of its level.
     """
     levels, vectors = np.array([chunk.level for chunk in chunks]), np.empty_like(rows)
     for level in np.unique(levels).tolist():
@@ -66,12 +51,7 @@ def chunk_vectors(chunks: Sequence[Chunk], rows: Floats, *, weight: float = WEIG
 
 
 def units_in(chunk: Chunk, units: Units) -> Ints:
-    """Return the indices of the units that overlap a chunk, ascending: (m,).
-
-    >>> from advchunk import Span
-    >>> units_in(Chunk("bcde", (Span(1, 4), Span(7, 8)), 4), Units("abcdefgh", np.array([0, 3, 6, 8]))).tolist()
-    [0, 1, 2]
-    """
+    """Return the (m,) indices of the units that overlap a chunk, ascending."""
     spans = np.array(chunk.spans, dtype=np.int64).reshape(-1, 2)
     first, last = np.searchsorted(units.edges, spans[:, 0], "right") - 1, np.searchsorted(units.edges, spans[:, 1])
     return np.unique(np.concatenate([np.arange(0), *map(np.arange, first, last)]))
@@ -87,25 +67,13 @@ def sentence_rows(
     reach: float = UNIT_REACH,
     share: float = SHARE,
 ) -> list[Floats]:
-    """Return, for each chunk, the unit vectors of its units (`units_in`) mixed with their context and with the chunk.
+    """Return, for each chunk, the unit vectors of its units (`units_in`), mixed with their context, then with the
+    chunk.
 
-    A question is often about one sentence of a chunk. Each unit is mixed with the units around it (`add_context`), then
-    with its chunk. A chunk is as similar to a question as the most similar of its rows (ours; ranking a text by its
-    best passage: Callan 1994, "Passage-level evidence in document retrieval", SIGIR).
-
-    Parameters
-    ----------
-    vectors : (c, d) unit vectors of the chunks with context (`chunk_vectors`).
-    units, rows : n units of the document, with sizes, and their (n, d) unit vectors, from the embedder.
-    weight, reach : see `add_context`; half the reach used for chunks works best.
-    share : weight of the unit in the mix with its chunk, 0..1.
-
-    >>> from advchunk import Span
-    >>> units = Units("One. Two.", np.array([0, 5, 9]), np.array([2, 2]))
-    >>> whole = Chunk("One. Two.", (Span(0, 9),), 4)
-    >>> sentence_rows([whole], np.array([[1.0, 0.0]]), units, np.eye(2), weight=0)[0].round(2)
-    array([[1.  , 0.  ],
-           [0.71, 0.71]])
+    A chunk is as similar to a question as the most similar of its rows (ours; ranking a text by its best passage:
+    Callan 1994, "Passage-level evidence in document retrieval", SIGIR). ``vectors`` are the (c, d) of `chunk_vectors`,
+    ``rows`` the (n, d) unit vectors of the ``units``, which have sizes; ``share``, 0..1, is the weight of the unit.
+    Half the ``reach`` used for chunks works best.
     """
     sizes = units.token_counts()
     mixed = add_context(rows, np.cumsum(sizes) - sizes / 2, weight=weight, reach=reach)
@@ -125,10 +93,8 @@ class TokenWindow(NamedTuple):
 
 
 def token_windows(n: int, size: int | None) -> list[TokenWindow]:
-    """Return windows of ``size`` >= 1 tokens (None: all) over n tokens, each overlapping the next by half or more.
-
-    All have the same size. The vector of a token comes from the window in which it is nearest to the middle; ties go to
-    the first.
+    """Return windows of the same ``size`` >= 1 (None: all) over n tokens, each overlapping the next by half or more.
+    The vector of a token comes from the window in which it is nearest to the middle; ties go to the first.
 
     >>> token_windows(7, 6)
     [TokenWindow(start=0, end=6, first=0, last=4), TokenWindow(start=1, end=7, first=4, last=7)]
@@ -142,23 +108,10 @@ def token_windows(n: int, size: int | None) -> list[TokenWindow]:
 
 
 def pool_tokens(chunks: Sequence[Chunk], ends: Ints, rows: Floats) -> Floats:
-    """Return (c, d) unit rows, the mean vectors of the tokens of each chunk: late chunking; 0 without tokens.
+    """Return (c, d) unit rows, the mean vectors of the tokens of each chunk (late chunking); 0 without tokens.
 
-    A token belongs to the chunks that contain its last character.
-
-    Günther, Mohr, Williams, Wang & Xiao 2024, "Late chunking: contextual chunk embeddings using long-context embedding
-    models", arXiv:2409.04701.
-
-    Parameters
-    ----------
-    ends : (t,) non-decreasing offsets just past each token of the document.
-    rows : (t, d) vectors of the tokens in the context of the document.
-
-    >>> from advchunk import Span
-    >>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 3.0]])
-    >>> pool_tokens([Chunk("ab ", (Span(0, 3),), 1), Chunk("c d", (Span(3, 6),), 2)], np.array([2, 4, 6]), rows)
-    array([[1., 0.],
-           [0., 1.]])
+    A token belongs to the chunks that contain its last character. ``ends`` are (t,) non-decreasing offsets just past
+    each token, ``rows`` its (t, d) vectors in the context of the document. Günther et al. 2024, arXiv:2409.04701.
     """
     pooled = np.zeros((len(chunks), rows.shape[1]), rows.dtype)
     for i, chunk in enumerate(chunks):

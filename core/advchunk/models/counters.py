@@ -24,22 +24,11 @@ TokenizerLike: TypeAlias = str | Counter | _Encoder | Callable[[str], Sized | Su
 
 
 def as_counter(tokenizer: TokenizerLike = None, embedder: object = None) -> Counter:
-    """Coerce a tokenizer to a `Counter`.
+    """Return a tokenizer as a `Counter`; None follows the embedder, if that has a ``tokenizer``.
 
-    Parameters
-    ----------
-    tokenizer : "tokens" (the built-in WordPiece, with one token for every two characters of a word unknown to it),
-        "words" or "characters"; the name of a tiktoken encoding or model, or else of a Hugging Face tokenizer; a
-        tokenizer object of tiktoken, ``tokenizers`` or ``transformers``; a callable that returns the tokens of a text
-        or their number. None follows the embedder, if that has a ``tokenizer``.
-
-    Raises
-    ------
-    ConfigurationError : the tokenizer is anything else, or the name seems misspelled.
-    MissingExtra, ModelUnavailable : the library or the files of a named tokenizer are missing.
-
-    >>> as_counter("words")("two words"), as_counter(len)("four"), as_counter()("It works.")
-    (2, 4, 3)
+    A name is "tokens" (the built-in WordPiece, one token per two characters of an unknown word), "words", "characters",
+    a tiktoken encoding or model, or else a Hugging Face tokenizer. Raises `ConfigurationError` for a name that seems
+    misspelled or anything unknown, `MissingExtra` or `ModelUnavailable` if the library or the files are missing.
     """
     if tokenizer is None:
         tokenizer = getattr(embedder, "tokenizer", None) or "tokens"

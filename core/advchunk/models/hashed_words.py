@@ -23,26 +23,14 @@ _NOISE = 1e-5  # of sums in float32; a word adds at least .4
 
 
 class HashedWords:
-    """Embed texts as bags of hashed words, without a model or statistics of a corpus.
+    """Embed texts as bags of hashed words; a row depends only on its own text, to the last bit.
 
-    Words are split as by BERT (a Chinese character is a word; other scripts without spaces have pairs of characters),
-    without stop words and marks, and stemmed. A stem adds sqrt(w / 4) or its negative to 4 of the d dimensions, which
-    it is hashed to; w is the sum of ln(1 + r) over its words in the text, r the rank of a word by frequency in the
-    vocabulary of the embedded tokenizer, or its size: it stands in for the inverse document frequency.
-
-    A row depends only on its own text, to the last bit. Cosines of different texts have noise of about 1 / sqrt(d).
-
-    Weinberger et al. 2009, "Feature hashing for large scale multitask learning".
-
-    Parameters
-    ----------
-    dimensions : of the vectors, >= 1.
-    language : code of the language of the stemmer and the stop words; a language without them keeps all words as they
-        are.
-
-    >>> rows = HashedWords().embed(["The boats sail.", "A sailing boat", "It is so."])
-    >>> (rows @ rows[0]).round(2).tolist()
-    [1.0, 1.0, 0.0]
+    Words are split as by BERT (pairs of characters in other scripts without spaces), without stop words and marks, and
+    stemmed; a language without a stemmer and stop words keeps all words as they are. A stem adds sqrt(w / 4) or its
+    negative to 4 of the d dimensions; w is the sum of ln(1 + r) over its words in the text, r the rank by frequency in
+    the vocabulary of the embedded tokenizer, or its size, in place of the inverse document frequency. Cosines of
+    different texts have noise of about 1 / sqrt(d). Weinberger et al. 2009, "Feature hashing for large scale multitask
+    learning".
     """
 
     batch_size = 8192

@@ -91,22 +91,12 @@ def _copy_prefix(cache: Any, length: int, rows: int) -> Any:
 class HuggingFaceLM:
     """A `models.causal.LanguageModel` of transformers.
 
-    A text that fits the context is read once, in blocks, with the keys and values of earlier blocks cached. A longer
-    one is read in overlapping windows of the context's length: each drops the oldest ``evict`` of the previous window,
-    and predicts as many new tokens from the rest.
+    A text that fits the context is read once, in blocks with cached keys and values. A longer one is read in
+    overlapping windows: each drops the oldest ``evict`` (a share, > 0 and < 1) of the previous window, and predicts as
+    many new tokens. This costs accuracy (``benchmarks/MODELS.md``) and time: each token is read about 1 / ``evict``
+    times. ``max_context`` is in tokens, >= 16; None is the model's limit, at most 8192.
 
-    Windows cost accuracy (``benchmarks/MODELS.md``) and time: each token is read about 1 / ``evict`` times. So make the
-    context as long as memory allows.
-
-    Parameters
-    ----------
-    max_context : maximum tokens that a token is predicted from, >= 16; None is the model's limit, at most 8192.
-    evict : share of a full context by which the window moves, > 0 and < 1.
-
-    References
-    ----------
-    Zhao et al. 2024, "Meta-Chunking", section 3.1; the strided windows of "Perplexity of fixed-length models",
-    https://huggingface.co/docs/transformers/perplexity.
+    Zhao et al. 2024, "Meta-Chunking", section 3.1; https://huggingface.co/docs/transformers/perplexity.
     """
 
     reader: TokenReader = field(repr=False)
@@ -161,11 +151,8 @@ class HuggingFaceLM:
         return np.concatenate(nats)
 
     def choose(self, prompt: str, options: Sequence[str]) -> Floats:
-        """Return the (k,) probabilities that the answer to a prompt begins with each option, with or without a space
-        first.
-
-        It takes one forward pass. Only the tokens of each option up to the first that distinguishes it from the others
-        count. A prefix shared with a recent prompt is not read again.
+        """Return the (k,) probabilities that the answer begins with each option, with or without a space first. Takes
+        one forward pass: tokens of an option count up to the first that distinguishes it from the others.
         """
         torch, reader = import_extra("torch", "transformers"), self.reader
         require(len(set(options)) > 1, "options must have >= 2 different values", options)
@@ -219,9 +206,8 @@ class HuggingFaceLM:
 
 
 def distinguishing_prefixes(sequences: Sequence[tuple[int, list[int]]]) -> list[tuple[int, list[int]]]:
-    """Cut the sequence of each option after the first token that distinguishes it from the other options.
-
-    An option that is a prefix of another raises `ConfigurationError`.
+    """Cut each option's sequences after the first token that distinguishes it from the other options. An option that is
+    a prefix of another raises `ConfigurationError`.
 
     >>> distinguishing_prefixes([(0, [7, 1, 5]), (1, [7, 2]), (0, [8, 3]), (1, [8, 4, 6])])
     [(0, [7, 1]), (1, [7, 2]), (0, [8, 3]), (1, [8, 4])]

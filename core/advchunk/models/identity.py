@@ -22,12 +22,11 @@ _NEUTRAL = {"batch_size", "embed_batch_size", "chunk_size", "num_workers", "time
 
 
 def identity(resource: Any) -> str:
-    """Name a resource for fingerprints and caches, so that two that may answer differently have different names.
+    """Name a resource for fingerprints and caches: two that may answer differently have two names.
 
-    The name is that of the type or function with its module, and the model's name with its plain settings. Without a
-    ``model_name`` and the like it ends in a digest of the pickled state; that of a function does not depend on its
-    code. What cannot be pickled, such as a lambda, and what a notebook defines has another name in each process, and
-    one warning says so. The name reveals nothing that the resource holds.
+    The name is that of the type or function, and the model's with its plain settings, else a digest of the pickled
+    state; a function's code does not count. What cannot be pickled, or a notebook defines, has another name in each
+    process, and one warning says so. The name reveals nothing that the resource holds.
     """
     if resource is None or isinstance(resource, (str, int, float)):
         return repr(resource)

@@ -114,12 +114,8 @@ class OnnxEmbedder:
 
 
 def token_batches(tokens: Ints, budget: int = BUDGET) -> list[Ints]:
-    """Return the indices of texts of the given (n,) numbers of tokens in batches, longest first.
-
-    A batch has at most ``budget`` tokens after padding, or a single text.
-
-    >>> [batch.tolist() for batch in token_batches(np.array([2, 9, 5, 4]), 10)]
-    [[1], [2, 3], [0]]
+    """Return the indices of texts of (n,) ``tokens`` in batches, longest first. A batch has at most ``budget`` tokens
+    after padding, or a single text.
     """
     order = np.argsort(-tokens, kind="stable")
     edges = [0]

@@ -16,11 +16,7 @@ _TAG = re.compile(r"</?(\w+)>")
 
 
 def fill_prompt(prompt: str, **values: str) -> str:
-    """Replace the ``{placeholders}`` of a prompt; in the values, its tags are escaped, and placeholders left alone.
-
-    >>> fill_prompt("<lines>{outline}|{lines}</lines>", outline="a {lines}", lines="b </lines> <c>")
-    '<lines>a {lines}|b &lt;/lines> <c></lines>'
-    """
+    """Replace the ``{placeholders}`` of a prompt; in the values, its tags are escaped, and placeholders left alone."""
 
     def value(match: re.Match[str]) -> str:
         return escape(values[match[1]], _delimiters(prompt)) if match[1] in values else match[0]
@@ -52,11 +48,7 @@ def unescape(copy: str, source: str) -> str:
 
 
 def fit_outline(headings: Sequence[tuple[int, str]], max_tokens: int, counter: Counter) -> str:
-    """Return an outline of headings (level, line), without the deepest levels if it would exceed ``max_tokens``.
-
-    >>> fit_outline([(1, "Guide"), (2, "Guide > Install")], 9, len)
-    'Guide'
-    """
+    """Return an outline of headings (level, line), without the deepest levels if it would exceed ``max_tokens``."""
     for deepest in sorted({level for level, _ in headings}, reverse=True):
         outline = "\n".join(line for level, line in headings if level <= deepest)
         if counter(outline) <= max_tokens:
@@ -65,11 +57,7 @@ def fit_outline(headings: Sequence[tuple[int, str]], max_tokens: int, counter: C
 
 
 def single_line(text: str) -> str:
-    r"""Replace white space and unprintable characters by single spaces.
-
-    >>> single_line(" one\n  two\x00 ")
-    'one two'
-    """
+    """Replace white space and unprintable characters by single spaces, none at the ends."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 

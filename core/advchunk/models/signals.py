@@ -38,20 +38,12 @@ def deviations(x: Floats) -> Floats:
 
 
 def neighbor_similarity(vectors: Floats) -> Floats:
-    """Return the (n - 1,) cosines of neighboring unit rows.
-
-    >>> neighbor_similarity(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).tolist()
-    [1.0, 0.0]
-    """
+    """Return the (n - 1,) cosines of neighboring unit rows."""
     return np.asarray(np.einsum("ij,ij->i", vectors[:-1], vectors[1:], dtype=np.float64))
 
 
 def breakpoint_threshold(distances: Floats, rule: ThresholdRule, amount: float) -> tuple[Floats, float]:
-    """Return gap scores and the threshold above which a gap is a break, by a rule of LangChain's SemanticChunker.
-
-    The threshold is a percentile of the distances, their mean plus ``amount`` standard deviations or interquartile
-    ranges, or a percentile of their gradient, which then is the score.
-    """
+    """Return gap scores (distances, or their gradient) and the threshold of breaks, as LangChain's SemanticChunker."""
     if rule == "standard_deviation":
         return distances, cutoff(distances, amount)
     if rule == "interquartile":
@@ -63,26 +55,17 @@ def breakpoint_threshold(distances: Floats, rule: ThresholdRule, amount: float) 
 
 
 def threshold_for_chunks(distances: Floats, number: int) -> float:
-    """Return the threshold exceeded by ``number`` - 1 of the distances, or by fewer if there are ties.
-
-    LangChain uses a percentile, where rounding can give one more or one less.
-    """
+    """Return the threshold that ``number`` - 1 distances exceed, fewer with ties; LangChain's can be off by one."""
     return float(np.sort(distances)[-number]) if number <= len(distances) else -np.inf
 
 
 def block_similarity(words: Terms, block: int) -> Floats:
-    """Return the cosine similarity of the term counts of up to ``block`` units before and after each gap, (n - 1,).
+    """Return the (n - 1,) cosines of the term counts of up to ``block`` units before and after each gap.
 
-    0 if a block has no terms. At the ends of the text both blocks are shortened to the same length. Sums are integers,
-    so equal blocks have bitwise equal cosines. From Hearst 1997, "TextTiling", section 5.
-
-    A product of two counts contributes to a run of neighboring gaps: it is added at the start of the run, subtracted
-    after its end, and a cumulative sum gives all gaps. Time is O(t block) for t distinct (unit, term) pairs, memory
-    O(t), regardless of the vocabulary.
-
-    >>> from advchunk.text.terms import terms_of
-    >>> block_similarity(terms_of([["cat"], ["cat"], ["dog"], ["dog"]]), 2).tolist()
-    [1.0, 0.0, 1.0]
+    0 if a block has no terms; at the ends both blocks are shortened to the same length. Sums are integers, so equal
+    blocks have bitwise equal cosines. A product of two counts is added at the start of its run of gaps and subtracted
+    after its end, so a cumulative sum takes O(t block) time and O(t) memory for t distinct (unit, term) pairs. Hearst
+    1997, "TextTiling", section 5.
     """
     n = len(words)
     cells, count = np.unique(words.ids * n + np.repeat(np.arange(n), np.diff(words.edges)), return_counts=True)
@@ -114,11 +97,7 @@ def block_similarity(words: Terms, block: int) -> Floats:
 
 
 def running_mean(scores: Floats, weights: Floats) -> Floats:
-    """Return the mean of each score and its neighbors by an odd number of symmetric weights, fewer at the ends.
-
-    >>> running_mean(np.array([0.0, 3.0, 6.0, 0.0]), np.ones(3)).tolist()
-    [1.5, 3.0, 3.0, 3.0]
-    """
+    """Return the mean of each score and its neighbors by an odd number of symmetric weights, fewer at the ends."""
     if not len(scores):
         return scores
     inside = slice(len(weights) // 2, len(weights) // 2 + len(scores))
@@ -132,13 +111,9 @@ def cutoff(scores: Floats, z: float) -> float:
 
 
 def depth_scores(similarity: Floats) -> Floats:
-    """Return the depth score of each gap, >= 0: how far it lies below the peaks on both sides.
+    """Return each gap's depth below the peaks on both sides, >= 0 (Hearst 1997, "TextTiling", section 5.3).
 
-    From each gap, climb left and right while the similarity does not fall; the depth is the sum of both climbs (Hearst
-    1997, section 5.3).
-
-    >>> depth_scores(np.array([4.0, 1.0, 1.0, 3.0, 2.0])).tolist()
-    [0.0, 5.0, 5.0, 0.0, 1.0]
+    It is the sum of the climbs to the left and to the right while the similarity does not fall.
     """
 
     def climb(s: Floats) -> Floats:
@@ -149,13 +124,7 @@ def depth_scores(similarity: Floats) -> Floats:
 
 
 def prefix_sums(rows: Floats) -> Floats:
-    """Return the sums of the first 0 to n of n rows, (n + 1, d), in double precision.
-
-    Row is added to row, which is several times as fast as `numpy.cumsum`, which goes down the columns.
-
-    >>> prefix_sums(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
-    [[0.0, 0.0], [1.0, 2.0], [4.0, 6.0]]
-    """
+    """Return the (n + 1, d) sums of the first 0 to n rows, in double; several times as fast as `numpy.cumsum`."""
     total = np.zeros((len(rows) + 1, rows.shape[1]))
     total[1:] = rows
     for before, row in pairwise(total):
@@ -164,24 +133,15 @@ def prefix_sums(rows: Floats) -> Floats:
 
 
 def window_sums(rows: Floats, width: int) -> tuple[Floats, Floats]:
-    """Return the sums of up to ``width`` rows before and after each gap: two arrays of shape (n - 1, d).
-
-    >>> before, after = window_sums(np.array([[1.0], [2.0], [4.0]]), 2)
-    >>> before.tolist(), after.tolist()
-    ([[1.0], [3.0]], [[6.0], [4.0]])
-    """
+    """Return the sums of up to ``width`` rows before and after each gap: two arrays of shape (n - 1, d)."""
     total, gap = prefix_sums(rows), np.arange(1, len(rows))
     return total[gap] - total[np.maximum(gap - width, 0)], total[np.minimum(gap + width, len(rows))] - total[gap]
 
 
 def jensen_shannon(p: Floats, q: Floats) -> Floats:
-    """Return the Jensen-Shannon divergence of the rows of ``p`` and ``q``, (n, k) values >= 0, in bits: (n,) in 0..1.
-
-    0 for proportional rows, 1 for rows without common support. Rows are scaled to sum to 1; none may be all zero. From
-    Lin 1991, "Divergence measures based on the Shannon entropy", IEEE Transactions on Information Theory 37(1).
-
-    >>> jensen_shannon(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[0.0, 2.0], [2.0, 2.0]])).tolist()
-    [1.0, 0.0]
+    """Return the (n,) Jensen-Shannon divergences, 0..1 bits, of the rows of two (n, k) arrays of values >= 0. Rows are
+    scaled to sum to 1; none may be all zero. Lin 1991, "Divergence measures based on the Shannon entropy", IEEE
+    Transactions on Information Theory 37(1).
     """
     p, q = (x / x.sum(axis=1, keepdims=True) for x in (p, q))
     m = (p + q) / 2

@@ -108,19 +108,11 @@ def _checked(answer: Iterable[Any], windows: Sequence[Sequence[Any]], rule: str)
 
 
 def as_token_embedder(embedder: EmbedderLike = None, batch_size: int | None = None) -> CheckedTokenEmbedder:
-    """Coerce an embedder that shows token vectors.
+    """Return an embedder that shows token vectors: a mean-pooling SentenceTransformer with a fast tokenizer, its name,
+    a wrapper of one, or an object with the methods of `TokenEmbedder` or `DocumentEmbedder`, too.
 
-    Parameters
-    ----------
-    embedder : a SentenceTransformer with a fast tokenizer that averages token vectors (mean pooling), its name, or a
-        framework's wrapper of one; or an object that has the methods of `TokenEmbedder`, or that of `DocumentEmbedder`,
-        too.
-    batch_size : windows per call, >= 1; None is 32. A document embedder is called for one document at a time.
-
-    Raises
-    ------
-    ConfigurationError : the embedder is anything else, such as the built-in default, whose token vectors do not depend
-        on the text around them.
+    ``batch_size`` is in windows, >= 1; None is 32. Raises `ConfigurationError` for others, such as the built-in
+    default, whose token vectors do not depend on the text around them.
     """
     model = as_embedder(embedder).model
     batch_size = batch_size or _BATCH_SIZE

@@ -41,31 +41,10 @@ _NOT_SPACE_TO_BERT = str.maketrans(dict.fromkeys(_ONLY_PYTHON_SPACE, "\0"))
 class WordPiece:
     """Count and encode as uncased BERT does: each word as the longest pieces in the vocabulary.
 
-    Equal to the ``tokenizers`` library without special tokens, independent of Python's Unicode version. A lone
-    surrogate is removed like U+FFFD.
-
-    In BERT a word that the vocabulary cannot spell, or of more than 100 characters, is one ``[UNK]`` of any length, so
-    a token budget would not bound a base64 string or a Thai paragraph. ``per_unknown`` departs from that.
-
-    Parameters
-    ----------
-    vocabulary : the tokens, including ``[UNK]``; ids are indices into it, continuations begin with ``##``.
-    per_unknown : characters of an unknown word, after normalization, per ``[UNK]``, rounded up, >= 1; None is one
-        ``[UNK]`` per word, as in BERT.
-
-    Examples
-    --------
-    >>> tokenizer = WordPiece(["[UNK]", "chunk", "##ing", "helps", "."])
-    >>> tokenizer.encode("Chunking helps. Très!")
-    [1, 2, 3, 4, 0, 0]
-    >>> tokenizer("Chunking helps.")
-    4
-    >>> WordPiece(tokenizer.vocabulary, per_unknown=2)("Chunking helps. Très!")
-    7
-
-    References
-    ----------
-    Wu et al. 2016, Google's neural machine translation system, arXiv:1609.08144.
+    Equal to the ``tokenizers`` library without special tokens, independent of Python's Unicode version; a lone
+    surrogate is removed like U+FFFD. In BERT a word that the vocabulary cannot spell, or of more than 100 characters,
+    is one ``[UNK]``, so a token budget would not bound a base64 string or a Thai paragraph. With ``per_unknown`` >= 1
+    it is one per so many characters after normalization, rounded up. Wu et al. 2016, arXiv:1609.08144.
     """
 
     adds_up: ClassVar[bool] = True
@@ -195,11 +174,7 @@ class _Words(PieceCache[int]):
 
 
 def basic_words(text: str) -> list[str]:
-    """Normalize and pre-tokenize a text as BERT does; special tokens stay whole.
-
-    >>> basic_words("Café-owners, 37°C [SEP]")
-    ['cafe', '-', 'owners', ',', '37°c', '[SEP]']
-    """
+    """Normalize and pre-tokenize a text as BERT does; special tokens stay whole."""
     if "[" in text and len(parts := _SPECIAL.split(text)) > 1:
         # The pattern has one group, so every other part is a special token.
         return [word for i, part in enumerate(parts) for word in ([part] if i % 2 else basic_words(part))]

@@ -93,10 +93,9 @@ class BaseRetriever(ABC):
 
     @checked
     def add_many(self, chunks: Mapping[str, Sequence[Chunk]], texts: Mapping[str, str] | None = None) -> None:
-        """Add the chunks of documents, in place of those that they have, with full batches for the embedder.
+        """Add chunks of documents, in place of those that they have, with full batches for the embedder.
 
-        Nothing changes if the embedder fails, if vectors have another number of dimensions than those in the index, or
-        if a chunk is not the text of its spans in ``texts``, which are as those of the retriever.
+        Nothing changes if the embedder fails, dimensions differ, or a chunk is not its text in ``texts``.
         """
         run_job(Job(self._adding(chunks, texts)))
 
@@ -152,10 +151,7 @@ class BaseRetriever(ABC):
     ) -> list[Hit]:
         """Return the ``k`` >= 1 best chunks for a query, or all that are found.
 
-        Parameters
-        ----------
-        answer : in place of the retriever's.
-        highlights : find the sentences of each chunk that matter most for the query (`Hit.highlights`).
+        ``answer`` replaces the retriever's; ``highlights`` finds the sentences that matter most (`Hit.highlights`).
         """
         return run_job(self._finding(query, k, answer, highlights))
 
@@ -188,13 +184,9 @@ class BaseRetriever(ABC):
         """Return passages for a prompt, of at most ``budget`` >= 1 tokens in all.
 
         They are cut for the query from the text of the best chunks and those beside them (`PassageCutter`). With
-        ``whole_chunks``, and always over chunks of several levels, they are whole chunks, of which those that touch are
-        one passage (`assemble_passages`).
-
-        Parameters
-        ----------
-        order : "rank" sorts passages by their best sentence or chunk; "document" by their document and place.
-        answer : in place of the retriever's.
+        ``whole_chunks``, and always over several levels, they are whole chunks, joined where they touch
+        (`assemble_passages`). ``order`` "rank" sorts by best sentence or chunk, "document" by document and place;
+        ``answer`` replaces the retriever's.
         """
         return run_job(self._cutting(query, budget, order, answer, whole_chunks))
 
@@ -223,12 +215,7 @@ class BaseRetriever(ABC):
         return Job(self._asking(query, answer, max(self._depth, DEPTH_TO_CUT), use))
 
     def rank(self, query: str, depth: int | None = None, *, answer: AnswerLength | None = None) -> Ranking:
-        """Return the ranking of the chunks, numbered in the order of their documents.
-
-        Parameters
-        ----------
-        depth, answer : in place of the retriever's.
-        """
+        """Return the ranking of chunks, numbered by document; ``depth`` and ``answer`` replace the retriever's."""
         return run_job(Job(self._asking(query, answer, depth or self._depth, lambda _, ranking, __: ranking)))
 
     def _asking(

@@ -47,23 +47,12 @@ class VectorSearch(Protocol):
 class Collection(Generic[_Item]):
     """Chunks that are searched together, with their positions in texts.
 
-    The store of another framework finds some of them by their vectors (`Ranking.from_hits`); the collection adds the
-    search by words and the neighbors.
-
-    Parameters
-    ----------
-    items : the n chunks as their framework has them.
-    chunks : the same; those whose spans are not known have none.
-    keys : for each chunk, the name of the text in which it stands.
-    positions : of the chunks.
-    names : by key, the name of the document for citations; a key without one is a name itself.
-    texts : by key, those that are known.
-    estimated : keys of the texts whose spans are all estimated, and so are not cited.
-    words, vectors : search the chunks by their words and vectors; None if nothing does.
-    languages : returns the codes of the languages of the chunks, for embedders that do not know them all; None if it is
-        not known.
-    allowed : (n,) True for each chunk that may be found; None for all.
-    hierarchy : of the chunks; None if none is above another.
+    Another framework's store finds some by their vectors (`Ranking.from_hits`); this adds the search by words and the
+    neighbors. ``items`` are the n chunks as their framework has them; ``keys`` name the text of each; ``chunks`` whose
+    spans are not known have none. ``names``, by key, are for citations; a key without one is a name itself.
+    ``estimated`` are keys of texts whose spans are all estimated, and so not cited. ``words`` and ``vectors`` are None
+    if nothing searches by them. ``languages`` returns the codes of the chunks' languages, for embedders that do not
+    know them all. ``allowed`` is (n,), True for chunks that may be found.
     """
 
     items: Sequence[_Item]
@@ -101,15 +90,10 @@ class Collection(Generic[_Item]):
     ) -> Self:
         """Return the collection of chunks, of which some may have neither spans nor tokens.
 
-        Chunks stand at their spans, those of a known text where they are found in it (`locating.locate_chunks`), and
-        the others after one another (`locating.place_in_order`). A chunk that is not as long as its spans, such as one
-        without the markup of its text, has its place, but is cited without. Tokens are estimated.
-
-        Parameters
-        ----------
-        order : of the numbers of the chunks, so that those of each key are in reading order; None if they are so.
-        texts : by key; a text that does not have all of its chunks is not used.
-        must_match : raise `ConfigurationError` instead.
+        Chunks stand at their spans, or where a known text has them (`locating.locate_chunks`), or after one another
+        (`locating.place_in_order`). A chunk not as long as its spans, such as one without markup, has its place, but is
+        cited without. Tokens are estimated. ``order`` puts each key's chunks in reading order; None if they are so. A
+        text that lacks chunks is not used, or with ``must_match`` raises `ConfigurationError`.
         """
         groups = dict[str, list[int]]()
         for i in range(len(chunks)) if order is None else order:
@@ -164,12 +148,9 @@ class Collection(Generic[_Item]):
         )
 
     def rank(self, query: str, dense: Ranking | None, search: Search, depth: int = DEPTH) -> Ranking:
-        """Return the ranking of the allowed chunks for a query.
+        """Return the ranking of the allowed chunks, using ``depth`` >= 1 chunks of each ranking.
 
-        Parameters
-        ----------
-        dense : by vectors, of chunks of several levels ``depth`` of each; not used by a search by words alone.
-        depth : chunks of each ranking to use, >= 1.
+        ``dense`` is by vectors, of several levels ``depth`` of each; a search by words alone does not use it.
         """
         lexical, hierarchy = None, self.hierarchy.among(self.allowed)
         if search.mode != "dense" and self.words is not None:
@@ -214,11 +195,8 @@ class Collection(Generic[_Item]):
         order: PassageOrder = "rank",
         merge: float | None = None,
     ) -> list[Passage]:
-        """Return passages for a question: cut, or whole chunks without a ``cutter`` and over several levels.
-
-        Parameters
-        ----------
-        merge : see `Search.merge`, of as many chunks as fill the budget.
+        """Return passages for a question: cut, or whole chunks without a ``cutter`` and over several levels. ``merge``
+        is as `Search.merge`, of as many chunks as fill the budget.
         """
         if cutter is None or not self.hierarchy.is_flat:
             if merge is not None and not self.hierarchy.is_flat:

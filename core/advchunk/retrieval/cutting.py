@@ -377,8 +377,7 @@ class _Filling:
         return any(run.start <= unit < run.end for run in self.runs)
 
     def take(self, unit: int, min_tokens: int, max_runs: int | None) -> bool:
-        """Add a unit, with as many beside it as make a run of ``min_tokens``, and fit; return False if the unit does
-        not fit.
+        """Add a unit, with as many beside it as make a run of ``min_tokens``, and fit; return False if it does not fit.
 
         A run whose context alone does not fit goes without it. One of few words takes those beside it, or no room.
         """
@@ -423,14 +422,7 @@ class _Filling:
 
 
 def as_cutter(cutter: PassageCutter | Mapping[str, Any] | None) -> PassageCutter:
-    """Return a cutter: the usual one for None, or one with the parameters that a mapping has, such as one from JSON.
-
-    Raises `ConfigurationError` for anything else.
-
-    >>> from dataclasses import asdict
-    >>> as_cutter(asdict(PassageCutter(around=50))) == PassageCutter(around=50)
-    True
-    """
+    """Return the cutter, the usual for None, or one with a mapping's parameters; else raise `ConfigurationError`."""
     if not isinstance(cutter, Mapping):
         require(cutter is None or isinstance(cutter, PassageCutter), "cutter must be a PassageCutter or None", cutter)
         return cutter or PassageCutter()

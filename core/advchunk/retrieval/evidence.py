@@ -25,15 +25,10 @@ PIECE, LACKING = 0.1, 0.3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Postings:
-    """The places of the terms of a question among n sentences: its words, pieces of them, and pairs of words that
-    follow each other.
+    """The places of a question's terms among n sentences: its words, pieces of them, and pairs of adjacent words.
 
-    Parameters
-    ----------
-    terms : (p,) number of the question's term, 0..t - 1, ascending.
-    sentences : (p,) the sentence of each occurrence, ascending for each term.
-    repeats : (t,) how often the question has each term, > 0; a piece counts as `PIECE` of a word, or `LACKING`, a pair
-        as `PAIR`.
+    ``terms`` (p,) are numbers in 0..t - 1, ascending; ``sentences`` (p,) ascend for each term; ``repeats`` (t,), > 0,
+    count a term in the question, a piece as `PIECE` of a word, or `LACKING`, a pair as `PAIR`.
     """
 
     terms: Ints

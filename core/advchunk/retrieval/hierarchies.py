@@ -204,13 +204,8 @@ def _replaced(ranking: Ranking, parts: Callable[[int], Iterable[int]]) -> Rankin
 def merge_within(
     ranking: Ranking, hierarchy: ChunkHierarchy, sizes: Ints, share: float, tokens: Ints, budget: int
 ) -> Ranking:
-    """Return a ranking with those of its first chunks that fill a budget merged upward (`merge_upward`), if they fit
-    into it.
-
-    Parameters
-    ----------
-    tokens : (n,) tokens of each chunk.
-    budget : in tokens, >= 1.
+    """Return a ranking with those of its first chunks that fill ``budget`` tokens (>= 1) merged upward
+    (`merge_upward`), if they fit into it. ``tokens`` (n,) are those of each chunk.
     """
     count = int(np.searchsorted(np.cumsum(tokens[ranking.chunks]), budget, "right"))
     fitting = np.where(hierarchy.leaves | (tokens <= budget), sizes, 0)
@@ -221,9 +216,8 @@ def merge_within(
 
 
 def expand_downward(ranking: Ranking, hierarchy: ChunkHierarchy, leaves: Ranking) -> Ranking:
-    """Put the leaves right below each section behind it, best first, for a budget into which it does not fit.
-
-    Their score is that of the section; those that are not in ``leaves`` follow in their order.
+    """Put the leaves right below each section behind it, best first, for a budget into which it does not fit. They have
+    the section's score; those that are not in ``leaves`` follow in their order.
     """
     places = np.full(len(hierarchy), len(leaves))
     places[leaves.chunks] = np.arange(len(leaves))

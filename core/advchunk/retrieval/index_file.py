@@ -85,18 +85,11 @@ class IndexedDocument(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """The places of all n chunks.
+    """The places of all n chunks; every change of the file changes ``state``.
 
-    Parameters
-    ----------
-    state : a number that every change of the file changes.
-    names : of the documents.
-    languages : the codes of those of the chunks, in alphabetical order, if an embedder may not know them all.
-    keys : for each chunk, the name of its document.
-    documents : (n,) the number of each chunk's document in ``names``, ascending.
-    numbers : (n,) the number of each chunk in the file, ascending.
-    middles : (n,) the middle of each chunk in its document, in tokens.
-    words : (n,) the words of each chunk without stop words.
+    ``languages`` are the chunks' codes in alphabetical order, if an embedder may not know them all; ``keys`` the
+    chunks' document names. ``documents`` (n,) are numbers in ``names``, ascending; ``numbers`` (n,) those in the file,
+    ascending; ``middles`` (n,) in the document, in tokens; ``words`` (n,) are counted without stop words.
     """
 
     state: int
@@ -120,12 +113,7 @@ def is_index(path: Path) -> bool:
 
 
 class IndexFile:
-    """The file of an index.
-
-    Parameters
-    ----------
-    path : of the file. SQLite keeps what was written last in a file beside it, whose name ends in "-wal".
-    """
+    """The SQLite file of an index; what was written last is in a file beside it, whose name ends in "-wal"."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -147,9 +135,8 @@ class IndexFile:
             file.execute("COMMIT")
 
     def replace(self, settings: Mapping[str, Any], documents: Mapping[str, IndexedDocument]) -> None:
-        """Make the file again in place of an index that is there, when it is complete.
-
-        Processes that have the index open go on with the old one, and find the new one when they open it again.
+        """Make the file again in place of an index that is there, when it is complete. Processes that have the old one
+        open go on with it until they open the index again.
         """
         require(not self.path.is_dir(), _NO_FOLDER, str(self.path))
         self.check(not self.exists or is_index(self.path), "it is no index, and is not overwritten")
@@ -186,10 +173,7 @@ class IndexFile:
             file.execute("COMMIT")
 
     def change(self, added: Mapping[str, IndexedDocument], removed: Iterable[str], notes: Mapping[str, Any]) -> None:
-        """Remove documents, add others in place of those of their names, and write notes: all, or nothing.
-
-        Notes are JSON by name; None removes one.
-        """
+        """Remove documents, add or replace others, write notes (JSON by name; None removes one): all, or nothing."""
         with self._opened() as file:
             file.execute("BEGIN IMMEDIATE")
             self._check_header(file)

@@ -12,12 +12,8 @@ from advchunk.retrieval.locating import is_verbatim
 
 
 def add_documents(retriever: BaseRetriever, documents: Iterable[Document], chunker: Chunker | None = None) -> None:
-    """Chunk documents and add them to a retriever, all or none, in place of those of the same names.
-
-    Parameters
-    ----------
-    documents : each with a name of its own, its ``id``.
-    chunker : a chunker; None is ``RecursiveChunker(max_tokens=100)``.
+    """Chunk documents, each with an ``id`` of its own, and add them to a retriever, all or none, in place of those of
+    the same names. The default chunker is ``RecursiveChunker(max_tokens=100)``.
     """
     documents = list(documents)
     nameless = [document.text[:60] for document in documents if not document.source]

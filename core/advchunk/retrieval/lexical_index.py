@@ -130,12 +130,8 @@ def most_texts(weight: float, n: int) -> int:
 
 
 def saturation(counts: Ints | Floats, lengths: Ints | Floats, mean: float) -> Floats:
-    """Return the weight of a term in the texts that have it, from 0 to 1, by BM25: (m,).
-
-    Parameters
-    ----------
-    counts : (m,) how often each has it.
-    lengths : (m,) the words of each without stop words, of which a text has ``mean`` on average.
+    """Return the (m,) BM25 weights, 0 to 1, of a term in the texts that have it. ``lengths`` (m,) are in words without
+    stop words, of which a text has ``mean`` on average.
     """
     weights: Floats = counts / (counts + _K1 * (1 - _B + _B * lengths / max(mean, 1e-9)))
     return weights

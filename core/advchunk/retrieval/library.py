@@ -27,16 +27,11 @@ _BATCH = 5_000  # chunks that are written at once
 
 @dataclass(frozen=True)
 class FileReader:
-    """Reads files and chunks them.
+    """Reads files and chunks them; with another ``version`` of the program, all files are read again.
 
-    Parameters
-    ----------
-    by_name : whether the format of a file follows from its name.
-    encoding, content, hidden : see `readers.files.read_file`.
-    read : returns the documents of a source (`chunkers.sources.read_source`).
-    enricher : adds contexts to chunks; None for none.
-    progress : wraps the names of files as they are read.
-    version : of the program; with another one, all files are read again.
+    ``by_name`` says whether a file's format follows from its name; ``encoding``, ``content`` and ``hidden`` are as in
+    `readers.files.read_file`; ``read`` returns the documents of a source (`chunkers.sources.read_source`); ``progress``
+    wraps the names of files as they are read.
     """
 
     chunker: Chunker
@@ -58,11 +53,8 @@ class FileReader:
     def results(
         self, names: Sequence[str], inventory: Inventory, convert: Callable[[Document, list[Chunk], float], Any]
     ) -> Iterator[tuple[str, SourceResult]]:
-        """Yield each file with its result, or with that of each document in a file of documents or archive.
-
-        Parameters
-        ----------
-        convert : makes what is kept of a document and its chunks.
+        """Yield each file with its result, or with that of each document in a file of documents or archive. ``convert``
+        makes what is kept of a document and its chunks.
         """
         options = {"encoding": self.encoding, "content": self.content, "hidden": self.hidden}
         chunker = SourceChunker(self.chunker, convert, partial(self.read, by_name=self.by_name, **options))
@@ -108,12 +100,7 @@ class Library:
         inventory: Inventory,
         folders: Iterable[str | PathLike[str]] = (),
     ) -> FileCounts:
-        """Read those of these files that have changed.
-
-        Parameters
-        ----------
-        folders : the files in them that are not among ``files`` any more are forgotten.
-        """
+        """Read those of ``files`` that have changed; forget files in ``folders`` that are not among them any more."""
         rule = "an index must be of a method with chunks of one level"
         is_stored = isinstance(self.retriever, StoredRetriever)
         require(not is_stored or reader.chunker.is_flat, rule, reader.chunker.algorithm)

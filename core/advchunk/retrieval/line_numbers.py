@@ -11,19 +11,11 @@ LineRanges: TypeAlias = tuple[tuple[int, int], ...]
 
 
 def line_ranges(places: Sequence[tuple[Sequence[Span], Sequence[Chunk]]], text: str | None) -> list[LineRanges]:
-    r"""Return the lines of passages of one document, each given by its spans and its chunks.
+    """Return the lines of passages of one document, each given by its spans and its chunks.
 
     Lines are known if the chunks state theirs (``start_line``), and if these are the lines of ``text``: those of a text
-    that a reader derived from another, or that has changed, are not.
-
-    Parameters
-    ----------
-    text : of the document; without it, lines are counted in the chunks.
-
-    >>> chunk = Chunk("One.\nTwo.\n", (Span(9, 19),), 4, metadata={"start_line": 3, "end_line": 4, "advchunk_keys": "start_line end_line"})
-    >>> line_ranges([([Span(14, 18)], [chunk])], None)
-    [((4, 4),)]
-    """  # noqa: E501
+    that a reader derived from another, or that has changed, are not. Without ``text``, lines are counted in the chunks.
+    """
     if text is None:
         return [_in_chunks(spans, chunks) for spans, chunks in places]
     stated = [

@@ -17,13 +17,8 @@ _APART = 3  # characters between chunks that do not overlap, so that no passage 
 
 
 class Finder:
-    """Finds parts of a text in reading order, ignoring white space, which most splitters change.
-
-    A part is first searched for at the end of the previous one, then after its start, so that parts may overlap.
-
-    >>> finder = Finder("One  two. One two. Three.")
-    >>> finder.find("One two."), finder.find("One two."), finder.find("Four.")
-    (Span(start=0, end=9), Span(start=10, end=18), None)
+    """Finds parts of a text in reading order, ignoring white space, which most splitters change: first at the end of
+    the previous part, then after its start, so that parts may overlap.
     """
 
     def __init__(self, text: str) -> None:
@@ -54,9 +49,8 @@ class Finder:
         return span
 
     def find_anywhere(self, part: str, near: int = 0) -> Span | None:
-        """Return the span of a part, with its white space if it is there as it is; None if it is not found.
-
-        If it is there several times as it is, the place nearest to the offset ``near`` counts.
+        """Return the span of a part, or None: with its white space if it is there as it is, then at the place nearest
+        to the offset ``near``.
         """
         before, after = self.text.rfind(part, 0, near + len(part)), self.text.find(part, near)
         starts = [start for start in (before, after) if start >= 0]
@@ -90,13 +84,8 @@ def _white_space() -> NDArray[np.bool_]:
 def locate(
     text: str, parts: Iterable[str], rule: str = "texts must be parts of their document, in order"
 ) -> list[Span]:
-    r"""Return the spans of parts of a text, in reading order, without the white space around them; blank ones are left
-    out.
-
-    Raises `ConfigurationError` with the ``rule`` for a part that is not found.
-
-    >>> locate("One. Two.\n\nThree.", ["One.\nTwo.", "Two. Three."])
-    [Span(start=0, end=9), Span(start=5, end=17)]
+    """Return the spans of parts of a text, in reading order, without the white space around them; blank ones are left
+    out. Raises `ConfigurationError` with the ``rule`` for a part that is not found.
     """
     finder, spans = Finder(text), list[Span]()
     for part in parts:
@@ -108,10 +97,8 @@ def locate(
 
 
 def locate_chunks(text: str, chunks: Iterable[Chunk]) -> list[Chunk]:
-    """Return chunks at their places in a text, which are those that they state if they are there.
-
-    Chunks without a stated place are in reading order, and become the text at theirs; one that is not found has no
-    spans.
+    """Return chunks at their places in a text: those stated, if they are there. Chunks without one are in reading
+    order, and become the text at theirs; one that is not found has no spans.
     """
     finder, located = Finder(text), list[Chunk]()
     for chunk in chunks:
@@ -166,8 +153,7 @@ def find_overlap(before: str, after: str) -> int:
 
 
 def place_by_overlap(texts: Sequence[str]) -> list[tuple[int, Span]]:
-    """Return the places of parts of a document, in any order: the index of the part that their common text starts with,
-    and the span.
+    """Return the places of parts, in any order: the index of the part that their common text starts with, and the span.
 
     A part that starts with the end of another stands over that end, and one that another contains, in it.
 
@@ -193,9 +179,8 @@ def place_by_overlap(texts: Sequence[str]) -> list[tuple[int, Span]]:
 
 
 def _shared(parts: Sequence[str]) -> tuple[dict[str, tuple[str, int]], list[tuple[int, str, str]]]:
-    """Return the place of each part that is inside another, and the overlaps of the others, the longest first.
-
-    Parts are different, the longest first. An overlap is the offset in a part from which on it starts another part.
+    """Return the place of each part inside another, and the overlaps of the others (offset in a part from which on it
+    starts another), the longest first. ``parts`` are different, the longest first.
     """
     starts, inside = dict[str, list[str]](), dict[str, tuple[str, int]]()
     for part in parts:

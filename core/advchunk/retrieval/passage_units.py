@@ -67,18 +67,12 @@ _MAX_WORDS = 2**18  # remembered
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """A text in n units.
+    """A text in n units, which tile it: ``edges`` (n + 1,), and ``tokens``, ``words``, ``own_words``, ``rows`` (n,).
 
-    Parameters
-    ----------
-    edges : (n + 1,) of the units, which tile the text.
-    tokens : (n,) of each unit.
-    words : (n,) of each unit; a row of a table has those of its head, too.
-    own_words : (n,) those that are its own, without stop words.
-    rows : (n,) True for a row of a table, or a record.
-    numbers : of the words of all units, in reading order (`SearchVocabulary`).
-    context : returns the headings above an offset, with the head of the table that it is in, and their tokens.
-    path : returns the headings that an offset is under, outermost first.
+    ``words`` of a table's row include those of its head; ``own_words`` do not, nor stop words. ``rows`` is True for a
+    row of a table, or a record. ``numbers`` are those of the words of all units, in reading order (`SearchVocabulary`).
+    ``context`` returns the headings above an offset, with the head of the table that it is in, and their tokens;
+    ``path`` the headings that an offset is under, outermost first.
     """
 
     text: str
@@ -113,15 +107,11 @@ class Reading:
 class Excerpt(NamedTuple):
     """A text to be read, and what its document says of it.
 
-    Parameters
-    ----------
-    source : the name of its file, whose suffix may tell its format.
-    path : the headings that its start is under, or is itself.
-    head : the head of the table that its start is in.
-    speakers : of its turns, the one in whose turn it begins first, if they are known.
-    record : the path of the record that it begins in, "" for the root; None if it is no text of records.
-    headings : offset of each heading in it that the text does not show, with the path of headings there.
-    offset : of the text in its document; its units depend only on whether it is 0.
+    ``source`` is a file name, whose suffix may tell the format; ``path`` the headings that the start is under, or is
+    itself; ``head`` that of the table at the start; ``speakers`` those of the turns, the one in whose turn it begins
+    first, if known; ``record`` the path of the record that it begins in, "" for the root, None if it is no text of
+    records; ``headings`` the offset of each heading in it that the text does not show, with the path there; ``offset``
+    that of the text in its document: the units depend only on whether it is 0.
     """
 
     text: str
@@ -166,13 +156,7 @@ def headings_of(chunk: Chunk, offset: int) -> tuple[tuple[str, ...], list[tuple[
 
 
 class UnitReader:
-    """Reads texts as units, and remembers the latest.
-
-    Parameters
-    ----------
-    counter : counts tokens.
-    language : of sentences.
-    """
+    """Reads texts as units, and remembers the latest."""
 
     def __init__(self, counter: Counter, language: str = "en") -> None:
         self.counter, self.language = counter, language
@@ -186,12 +170,8 @@ class UnitReader:
         return len(self.vocabulary) > _MAX_WORDS
 
     def read(self, excerpt: Excerpt, budget: int = 0) -> Reading:
-        """Return the units of a text, wherever it is in its document.
-
-        Parameters
-        ----------
-        budget : tokens of the passages that are wanted, all of which a table row or a record may take, and a third of
-            which a block.
+        """Return the units of a text, wherever it is in its document. A table row or a record may take all ``budget``
+        tokens of the passages that are wanted, a block a third.
         """
         return self._remembered(excerpt._replace(offset=min(excerpt.offset, 1)), budget)
 
@@ -228,11 +208,8 @@ class UnitReader:
 
 @dataclass(frozen=True, eq=False)
 class _Layout:
-    """A text with its layout, and the contexts of its offsets.
-
-    Parameters
-    ----------
-    inside : where the table ends that the text starts in, whose head is ``excerpt.head``; 0 if it starts in none.
+    """A text with its layout, and the contexts of its offsets. ``inside`` is the end of the table that the text starts
+    in, whose head is ``excerpt.head``; 0 if it starts in none.
     """
 
     document: Document
@@ -335,11 +312,8 @@ def _table_end(text: str, source: str) -> int:
 
 
 def _with_layout(document: Document, is_first: bool) -> Document:
-    """Return a text with its layout, read by a format that does not change it.
-
-    Parameters
-    ----------
-    is_first : the text begins its document; only then it has the head of separated values.
+    """Return a text with its layout, read by a format that does not change it. Only a text that begins its document
+    (``is_first``) has the head of separated values.
     """
     own = formats.unchanged_format(document.source)
     if own not in ("", "markdown", "plain") and (is_first or own != "csv"):
@@ -412,17 +386,13 @@ Run: TypeAlias = list[Piece]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AskedTerms:
-    """The terms of a question among the words of texts.
+    """The t terms of a question among the words of texts.
 
-    Parameters
-    ----------
-    words : (w,) the numbers of the words that have one of t terms, ascending.
-    has : (w, t) which terms each of them has.
-    repeats : (t,) how often a term is the stem of a word of the question.
-    owners, pieces : (p,) the stem of each word of the question, -1 for a compound beside its words, and a piece of it.
-    stems : for each word of the texts, the term that is its stem, or -1.
-    counted : for each word of the texts, False for a stop word.
-    pairs : stem * t + stem, of each pair of words that follow each other in the question, each once.
+    ``words`` (w,) are the numbers of the words that have a term, ascending, ``has`` (w, t) which ones; ``repeats`` (t,)
+    how often a term is the stem of a word of the question; ``owners`` and ``pieces`` (p,) the stem of each word of the
+    question, -1 for a compound beside its words, and a piece of it. For each word of the texts, ``stems`` is the term
+    that is its stem, or -1, and ``counted`` is False for a stop word. ``pairs`` are stem * t + stem of adjacent words
+    of the question, each once.
     """
 
     words: Ints
@@ -459,15 +429,8 @@ class AskedTerms:
 class UnitTable:
     """The units of retrieved texts, on which a question is scored.
 
-    Parameters
-    ----------
-    runs : each with the number of its document, ascending.
-
-    Attributes
-    ----------
-    starts, ends : (n,) of the units, in their document.
-    documents, regions : (n,) ascending numbers of the document and of the run of each unit.
-    tokens, own_words, rows : (n,) of each unit, as of a `Reading`.
+    ``runs`` have document numbers, ascending. The attributes are (n,): ``starts`` and ``ends`` in the document,
+    ``documents`` and ``regions`` the ascending numbers of document and run, the others as in a `Reading`.
     """
 
     def __init__(self, runs: Sequence[tuple[int, Run]]) -> None:
@@ -570,13 +533,8 @@ def _joined(arrays: Sequence[Ints]) -> Ints:
 
 
 def runs_of_chunks(chunks: Sequence[Chunk], read: Callable[[Excerpt], Reading], source: str = "") -> list[Run]:
-    """Return the text of chunks of one document, as far as they have it, in runs; text that several have is there once.
-
-    Chunks that contradict each other where they overlap, as those of two versions of a text, are in runs of their own.
-
-    Parameters
-    ----------
-    source : the name of the file of their document.
+    """Return the text that chunks of one document have, in runs; text that several have is there once. Chunks that
+    contradict each other where they overlap, as those of two versions, are in runs of their own.
     """
     pieces = [(*span, text, chunk) for chunk in chunks for span, text in zip(chunk.spans, chunk.passages, strict=True)]
     pieces.sort(key=lambda piece: (piece[0], -piece[1]))

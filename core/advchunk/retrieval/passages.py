@@ -184,12 +184,7 @@ def _numbered(name: str, ranges: Sequence[tuple[int, int]]) -> str:
 
 
 def with_lines(passages: Iterable[Passage], find: Callable[[str], str | None]) -> list[Passage]:
-    """Return passages with their lines (`line_numbers.line_ranges`).
-
-    Parameters
-    ----------
-    find : returns the text of a document, or None.
-    """
+    """Return passages with their lines (`line_numbers.line_ranges`); ``find`` returns a document's text, or None."""
     passages, groups = list(passages), defaultdict[str, list[int]](list)
     for i, passage in enumerate(passages):
         groups[passage.document].append(i)

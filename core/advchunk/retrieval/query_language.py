@@ -19,14 +19,11 @@ def fit_to_language(
     model: CheckedEmbedder,
     warnings: WarningLog,
 ) -> Search:
-    """Return a search by words alone in place of a hybrid one for which the vectors say nothing.
+    """Return a search by words alone in place of a hybrid one for which the vectors say nothing: where the embedder
+    does not know the language of the query and of some texts, or that of any text.
 
-    That is where the embedder does not know the language of the query and of some texts, or that of any text. A warning
-    in the log says so once, also of a search by vectors alone with a query in another language, which stays as it is.
-
-    Parameters
-    ----------
-    languages : returns the codes of the languages of the texts; None if these are not known.
+    A warning says so once, also of a search by vectors alone with a query in another language, which stays as it is.
+    ``languages`` returns the codes of those of the texts; None if these are not known.
     """
     if model.languages is None or search.mode == "lexical":
         return search
@@ -47,11 +44,7 @@ def fit_to_language(
 
 
 def languages_of(texts: Sequence[str], language: str = AUTO) -> list[str]:
-    """Return the codes of the languages of texts, in alphabetical order: that given, or with "auto" their own.
-
-    >>> languages_of(["Der Zug fährt nicht, und die Leute warten.", "1990"])
-    ['de']
-    """
+    """Return the codes of texts' languages, in alphabetical order: that given, or with "auto" their own, if any."""
     if language != AUTO or not texts:
         return [language] if texts else []
     codes = {*map(tell_language, texts)}

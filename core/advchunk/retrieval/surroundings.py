@@ -67,10 +67,8 @@ SurroundingsLike: TypeAlias = Surroundings | Texts | str | Path | Sequence[Any]
 class CheckedSurroundings:
     """Sources whose answers and errors are checked; the first with the text of a document counts (`as_surroundings`).
 
-    Parameters
-    ----------
-    sources : each with whether it is left out if it fails, which the log says once.
-    warnings : logs once that hits are not in the sources, or have another text there.
+    Each has whether it is left out if it fails, which is logged once; ``warnings`` logs once that hits are not in the
+    sources, or have another text there.
     """
 
     sources: Sequence[tuple[Surroundings, bool]] = ()
@@ -82,12 +80,9 @@ class CheckedSurroundings:
         return " and ".join(dict.fromkeys(_name_of(source) for source, _ in self.sources))
 
     def read(self, hits: Iterable[Hit], reach: float) -> Neighborhood:
-        """Return the texts and chunks around hits that have the name of a document, without these.
-
-        Raises
-        ------
-        StoreUnavailable : a source failed; the message has its name, and that of a document.
-        ConfigurationError : a source returned something else.
+        """Return the texts and chunks around hits that have the name of a document, without these. Raises
+        `StoreUnavailable`, with the names of source and document, if a source failed; `ConfigurationError` if it
+        returned something else.
         """
         hits = list(hits)
         named, pairs, texts = [hit for hit in hits if hit.document], list[tuple[Hit, Any]](), dict[str, str]()
@@ -236,14 +231,9 @@ class _Each:
 
 @dataclass(frozen=True, eq=False)
 class TextSource:
-    """The texts of documents, which are read by name.
-
-    Parameters
-    ----------
-    find : returns a text for each of some names, None for one that it does not know.
-    naming : of texts that are kept under other names than ``Hit.document``.
-    name : for messages.
-    is_optional : the log does not say that it has nothing.
+    """Texts of documents, read by name: ``find`` returns one for each of some names, None for one that it does not
+    know. ``naming`` is for texts kept under other names than ``Hit.document``, ``name`` for messages; if
+    ``is_optional``, the log does not say that it has nothing.
     """
 
     find: Callable[[list[str]], Iterable[Any]]
@@ -305,11 +295,7 @@ def _text_of(path: Path, encoding: str | None, _time: int, _size: int) -> str:
 
 
 def ranges_around(places: Iterable[tuple[_Name, Sequence[Span]]], reach: float) -> list[tuple[_Name, Span]]:
-    """Return the ranges of documents that reach so many characters beyond spans, each part of a document once.
-
-    >>> ranges_around([("a", [Span(90, 100)]), ("b", [Span(5, 8)]), ("a", [Span(120, 150)])], 10)
-    [('a', Span(start=80, end=160)), ('b', Span(start=0, end=18))]
-    """
+    """Return the ranges of documents that reach ``reach`` characters beyond spans, each part of a document once."""
     by_name = dict[_Name, list[Span]]()
     for name, spans in places:
         by_name.setdefault(name, []).extend(spans)

@@ -54,8 +54,7 @@ class VectorIndex:
 
 
 def similarity(rows: Floats, direction: Floats) -> Floats:
-    """Return the cosines of (m, d) unit rows and a (d,) unit vector: (m,).
-
-    The last bits of a product depend on the row's position in it; rounding makes equal vectors tie.
+    """Return the (m,) cosines of (m, d) unit rows and a (d,) unit vector. The last bits of a product depend on the
+    row's position in it; rounding makes equal vectors tie.
     """
     return np.round(rows @ direction, 6).astype(np.float64)

@@ -19,10 +19,7 @@ _MIXES_SECTIONS, _IS_OVER, _SPLITS_CLAIM, _SPLITS_FINDINGS, _IS_OFF, _MERGES = 3
 
 
 class AbstractCosts:
-    """The cost of each chunk of an abstract; ``places`` are the units before which a cut is allowed, and the end.
-
-    These are all units of sections that are cut, and the ``starts`` of the others.
-    """
+    """Chunk costs of an abstract; ``places``: units where a cut is allowed (``starts`` if uncut), and the end."""
 
     def __init__(self, params: Params, units: Units, limits: Limits, contexts: ContextBuilder) -> None:
         self._edges, self._contexts, self._sizes = units.edges.tolist(), contexts, RunSizes(units, limits.counter)

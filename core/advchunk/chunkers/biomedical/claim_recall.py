@@ -14,10 +14,7 @@ from advchunk.records import Chunk, Floats, Ints, Span
 
 
 def claims_of_task(task: Any) -> tuple[tuple[tuple[str, Span], ...], ...]:
-    """Return the claims with a statistic in the answer of each question of an `advchunk.evaluation.EvaluationTask`.
-
-    Their comparators may be outside of the answer.
-    """
+    """Return each answer's claims with a statistic; their comparators may be outside of the answer."""
     pairs = zip(task.documents, task.sentences, strict=True)
     claims = {document.source: numeric_claims(document.text, units) for document, units in pairs}
     return tuple(

@@ -34,13 +34,9 @@ _PREFIXES = ("BIO_MCP_CHUNKER_", "BIO_MCP_UUID_", "BIO_MCP_BOOST_", "BIO_MCP_QUA
 
 
 def chunker_settings(environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the parameters of `BiomedicalAbstractChunker` and its adapters that an environment sets.
+    """Return the parameters that an environment (None: this process's) sets for the chunker and its adapters.
 
-    None is this process's. Values that are not numbers and unknown variables raise `ConfigurationError`.
-
-    >>> from advchunk import BiomedicalAbstractChunker
-    >>> BiomedicalAbstractChunker(**chunker_settings({"BIO_MCP_CHUNKER_MAX_TOKENS": "500"}))
-    BiomedicalAbstractChunker(max_tokens=500)
+    Values that are not numbers and unknown variables raise `ConfigurationError`.
     """
     defaults = {name: getattr(BiomedicalAbstractParams, name) for name in _PARAMETERS.values()}
     return _read(_PARAMETERS, defaults, environment)

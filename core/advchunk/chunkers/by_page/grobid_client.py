@@ -140,10 +140,6 @@ class GrobidClient:
 
 
 def kept_at(pdf: str | os.PathLike[str]) -> Path:
-    """Return the path where the TEI of a PDF is kept: next to it, named as by GROBID's own clients.
-
-    >>> str(kept_at("papers/seals.pdf"))
-    'papers/seals.grobid.tei.xml'
-    """
+    """Return the path of a PDF's TEI: next to it, named ``*.grobid.tei.xml`` as by GROBID's own clients."""
     path = Path(pdf)
     return path.with_name((path.stem if path.suffix.lower() == ".pdf" else path.name) + ".grobid.tei.xml")

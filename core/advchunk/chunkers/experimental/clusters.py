@@ -187,9 +187,8 @@ def agglomerate(
 def agglomerate_chain(rows: Floats, *, clusters: int = 1, threshold: float = inf) -> tuple[Ints, Floats]:
     """Merge the two nearest adjacent runs, by ward, until ``clusters`` remain or none are within ``threshold``.
 
-    Returns the cuts, and for each gap the distance of the runs on both sides when they merged or at the end, (n - 1,).
-    Exact, in O(n (log n + d)): a heap holds the distances of adjacent runs, and a merge changes two of them. Ties go to
-    the first in the text.
+    Return the cuts, and by gap (n - 1,) the distance at which its runs merged, or at the end. Ties go to the first.
+    Exact, in O(n (log n + d)).
     """
     n = left = len(rows)
     sums = rows.astype(np.float64)  # indexed by the start of a run

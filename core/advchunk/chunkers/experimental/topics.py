@@ -29,12 +29,10 @@ class Topics:
     prior: Floats  # (K,) the Dirichlet parameter of a text's topics, > 0
 
     def infer(self, words: Terms) -> tuple[Floats, Floats]:
-        """Return the expected number of words of each topic in each unit, and the number of words likeliest in it.
+        """Return the expected words of each topic in each unit, and the number of words likeliest in it, both (n, K).
 
-        Each unit is treated as a separate text. The probability of a topic for a word is proportional to the word's
-        share in the topic, times the prior plus the expected number of the unit's other words in the topic; it is
-        iterated until it converges (CVB0 with fixed topics: Asuncion, Welling, Smyth & Teh 2009, "On Smoothing and
-        Inference for Topic Models", UAI, section 2.4). The rows of both (n, K) arrays sum to the words of the unit.
+        CVB0 with fixed topics (Asuncion, Welling, Smyth & Teh 2009, "On Smoothing and Inference for Topic Models", UAI,
+        section 2.4), each unit a separate text. The rows of both arrays sum to the words of the unit.
         """
         from scipy.sparse import csr_array
 
@@ -124,17 +122,14 @@ def sampler() -> Any:
 def train(words: Terms, *, num_topics: int, iterations: int, seed: int, tolerance: float | None) -> Topics:
     """Train topics on units, each a separate text, by collapsed Gibbs sampling (Griffiths & Steyvers 2004).
 
+    ``num_topics`` is 2..10,000, ``iterations`` (passes over all words) >= 4, ``seed`` 0..2^32 - 1; at least one word in
+    all. ``tolerance`` is the maximum rise of the likelihood over the last quarter of the passes, in nats per word, > 0;
+    None is unlimited. Chance alone moves it by 0.3 in a text of 70 sentences, and by 1 in one of ten words.
     `NotConverged` is raised if the topics have not converged or the likelihood is not finite, `MissingExtra` without
     tomotopy.
 
-    Parameters
-    ----------
-    words : the terms of the units, at least one in all.
-    num_topics, iterations : number of topics, 2..10,000, and passes over all words, >= 4.
-    seed : 0..2^32 - 1. The same seed gives the same topics in any process, but processors with other vector
-        instructions round sums differently; set ``TOMOTOPY_ISA=sse2`` for the same result on all x86 processors.
-    tolerance : maximum rise of the likelihood over the last quarter of the passes, in nats per word, > 0; None is
-        unlimited. Chance alone moves it by 0.3 in a text of 70 sentences, and by 1 in one of ten words.
+    The same seed gives the same topics in any process, but processors with other vector instructions round sums
+    differently; set ``TOMOTOPY_ISA=sse2`` for the same result on all x86 processors.
     """
     # On some of these tomotopy would crash.
     require(2 <= num_topics <= 10_000, "num_topics must be in 2..10,000", num_topics)

@@ -49,10 +49,9 @@ def summarize(
 ) -> Summary:
     """Return the most central sentences, in their order, that fit.
 
-    A sentence is worth the summed ``strengths`` (>= 0) of its entities that no chosen sentence has. The one that is
-    worth most is chosen (ties to the first) until none is worth anything or the next does not fit. A text without
-    entities is summarized by its first sentences. ``strengths``, the weighted degrees of entities in the community, and
-    the ``names`` to show are by canonical name.
+    A sentence is worth the summed ``strengths`` (weighted degrees >= 0, by canonical name) of its entities that no
+    chosen sentence has. The one worth most is chosen (ties to the first) until none is worth anything or the next does
+    not fit. A text without entities is summarized by its first sentences.
     """
     chosen = _cover(sentences, strengths, max_tokens, counter)
     chosen = chosen or _first(sentences, max_tokens, counter) or [_shortened(sentences[0], max_tokens, counter)]

@@ -76,8 +76,7 @@ class ChatExtractor:
     """Asks a chat model for entities and relations, then ``gleanings`` times for those that are missing.
 
     An entity whose name is not in the text is left out, with its relations, which excludes most of what a model makes
-    up and of what instructions in a text could add. Every occurrence of the name is a mention. If a later question
-    fails, the answers so far are used.
+    up and of what instructions in a text could add. If a later question fails, the answers so far are used.
     """
 
     asker: Asker
@@ -213,11 +212,7 @@ def _parse_report(answer: Any) -> tuple[str, str]:
 
 
 def material(members: Sequence[str], graph: KnowledgeGraph, parts: Sequence[Summary], extract: Summary) -> list[str]:
-    """Return the lines from which a community is summarized, the most important first.
-
-    They are the summaries of its parts, its most central sentences, and the descriptions of its entities and edges, the
-    strongest first.
-    """
+    """Return lines on a community, most important first: summaries of parts, central sentences, entities, edges."""
     strengths, inside = graph.strengths(members), set(members)
     pairs = [(a, b) for a in strengths for b in graph.neighbors.get(a, ()) if a < b and b in inside]
     edges = [(pair, graph.edges[pair]) for pair in pairs]

@@ -43,14 +43,10 @@ def detect_hierarchy(
     Equal to the ``cluster_graph`` of microsoft's graphrag 3.3 with ``use_lcc=False`` (Traag et al. 2019; Edge et al.
     2024): of a repeated pair the last weight counts, whatever the order of the two.
 
-    Returns communities by level, then number; none without edges. An entity without an edge is in none. Weights that are
-    not finite and > 0 raise `ConfigurationError`. ``seed`` (>= 0) is of the order in which entities are visited; at a
-    higher ``resolution`` of the modularity (> 0), communities are smaller.
-
-    >>> triangles = [("a", "b", 1.0), ("b", "c", 1.0), ("a", "c", 1.0), ("x", "y", 1.0), ("y", "z", 1.0), ("x", "z", 1.0)]
-    >>> [community.members for community in detect_hierarchy([*triangles, ("c", "x", 0.1)])]
-    [('a', 'b', 'c'), ('x', 'y', 'z')]
-    """  # noqa: E501
+    Communities are by level, then number; an entity without an edge is in none. Weights that are not finite and > 0
+    raise `ConfigurationError`. ``seed`` (>= 0) is of the order in which entities are visited; at a higher
+    ``resolution`` (> 0), communities are smaller.
+    """
     weights = {(min(a, b), max(a, b)): float(weight) for a, b, weight in edges}
     for pair, weight in weights.items():
         require(math.isfinite(weight) and weight > 0, "weights must be finite and > 0", (*pair, weight))

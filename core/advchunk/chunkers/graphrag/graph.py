@@ -113,12 +113,11 @@ def build_graph(
     weighting: Weighting = "association",
     language: str = "en",
 ) -> KnowledgeGraph:
-    """Merge the extractions of all leaves.
+    """Merge the extractions of all leaves, given by the ids of leaves, with their offsets.
 
-    With n(x, y) the summed strength of the relations between two entities, and f(x) the mentions of an entity, the
-    weight of an edge is n(x, y) / sqrt(f(x) f(y)) for "association", and n(x, y) for "sum". Strengths that are not
-    finite and > 0 raise `ConfigurationError`. ``extractions`` are by the ids of leaves, with their offsets. An entity
-    is kept that has ``min_mentions``, or ``min_by_rules`` if only rules found it, in place of a model that failed.
+    An edge weighs n(x, y), the summed strength of its relations; for "association", over sqrt(f(x) f(y)), with f the
+    mentions of an entity. Strengths that are not finite and > 0 raise `ConfigurationError`. ``min_by_rules`` is for
+    entities that only rules found, in place of a model that failed.
     """
     mentions = defaultdict[str, list[tuple[Mention, Provenance]]](list)
     relations = defaultdict[tuple[str, str], list[tuple[Relation, Provenance]]](list)

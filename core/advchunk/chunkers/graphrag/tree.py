@@ -19,10 +19,9 @@ class Node:
 
 
 def place_leaves(communities: Sequence[Community], leaves: Sequence[Mapping[str, int]]) -> list[int]:
-    """Return the number of the community of each leaf: the finest one to which most of its mentions belong.
+    """Return each leaf's community (-1 is the root), given its numbers of mentions by canonical name.
 
-    A leaf, given as numbers of mentions by canonical name, goes from level to level into the community of most of them
-    (ties to the lower number), as far as any of them is in one; leaves without are the root's, -1.
+    A leaf descends into the community of most mentions (ties to the lower number) as far as any mention is in one.
     """
     parts = defaultdict[int, dict[str, int]](dict)  # by community, the part of each of its members
     for community in communities:
@@ -40,10 +39,9 @@ def _finest(mentions: Mapping[str, int], parts: Mapping[int, Mapping[str, int]],
 def build_tree(
     communities: Sequence[Community], leaves: Sequence[Collection[str]], places: Sequence[int]
 ) -> list[Node]:
-    """Arrange leaves in their communities; a community with fewer than two children is replaced by its child.
+    """Return the root and the communities, by depth, then first leaf, so that parents come before children.
 
-    Returns the root and communities, by depth, then first leaf; parents come before children. ``leaves`` are the
-    canonical names that each mentions, and ``places`` the communities from `place_leaves`.
+    A community with fewer than two children is replaced by its child. ``leaves`` are the canonical names in each.
     """
     children, own, below = (defaultdict[int, list[int]](list) for _ in range(3))
     for leaf, number in enumerate(places):

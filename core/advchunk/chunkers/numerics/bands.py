@@ -15,10 +15,7 @@ _BLOCK_ROWS = 512
 
 
 def cosine_band(words: Terms, reach: int) -> Floats:
-    """Return the cosine similarities of the term counts of units less than ``reach`` apart, (reach, n) float32.
-
-    They are 0 where i + d >= n, and for a unit without terms, even with itself.
-    """
+    """Return cosines of units i and i + d, d < reach, at [d, i], float32; 0 if i + d >= n or one has no terms."""
     counts, n = words.counts().astype(np.float32), len(words)
     squares = counts.power(2).sum(axis=1)
     band = np.zeros((reach, n), dtype=np.float32)
@@ -32,10 +29,9 @@ def cosine_band(words: Terms, reach: int) -> Floats:
 
 
 def local_rank(band: Floats, width: int, reach: int) -> Floats:
-    """Replace each similarity by the fraction of its neighbors in a square that it exceeds: (reach, n) ranks, 0..1.
+    """Return the fraction of neighbors each similarity exceeds, (reach, n) in 0..1. From Choi 2000, section 3.2.
 
-    From Choi 2000, section 3.2. The ``band`` has (m, n) similarities, with m >= min(n, reach + width - 1). The square
-    centered on each value is ``width`` units wide, odd, and clipped at the edges of the matrix.
+    The square is ``width`` (odd) units, clipped at the edges; ``band`` is (m, n), with m >= min(n, reach + width - 1).
     """
     rank = np.zeros((reach, band.shape[1]), dtype=band.dtype)
     count_type = np.uint8 if width**2 <= 256 else np.uint32
@@ -58,10 +54,7 @@ def local_mean(band: Floats, width: int, reach: int) -> Floats:
 def _squares(
     band: Floats, width: int, reach: int, outside: float
 ) -> Iterator[tuple[slice, Floats, Iterator[Floats], Ints]]:
-    """Yield blocks of diagonals: their slice, their values, the values at each position of a square, its area.
-
-    Positions outside the matrix have the value ``outside`` and are not counted in the area.
-    """
+    """Yield each block of diagonals: slice, values, values at each square position, area not counting ``outside``."""
     half, n = width // 2, band.shape[1]
     padded = np.full((reach + 4 * half, n + 2 * half), outside, dtype=band.dtype)  # [d + 2 half, i + half]
     for d in range(min(reach + 2 * half, n)):
@@ -84,10 +77,7 @@ def _squares(
 
 
 def block_sums(band: Floats) -> Floats:
-    """Return the sum of a symmetric matrix over the square of each run of units; ``[d, i]`` is for units i to i + d.
-
-    The order of additions is that of the original C99, so that float32 rounds the same.
-    """
+    """Return at [d, i] the sum over the square of units i to i + d, in the original C99's order, to round the same."""
     m, n = band.shape
     sums = np.zeros_like(band)
     sums[0] = band[0]

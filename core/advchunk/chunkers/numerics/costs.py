@@ -69,14 +69,13 @@ def by_blocks(cost: Callable[[Block], Floats]) -> BlockCost:
 def evidence(rows: Floats) -> SegmentCost:
     """Return the negative log evidence, in nats, that the rows of a segment share a mean of their own.
 
-    One-way analysis of variance with random effects, estimated from the rows: row = document mean + segment mean +
-    noise. The variance of segment means is the covariance of neighbors, which nearly always share a segment; the noise
-    is the rest of the spread. With the segment mean integrated out, m rows x cost, up to a constant for each row,
+    Row = document mean + segment mean + noise, with random effects. The variance of segment means is the covariance of
+    neighbors, which nearly always share a segment. m rows cost, up to a constant for each row,
 
         c/2 ((sum of |x|^2 - |sum of x|^2 / (m + noise/shared)) / noise + ln(1 + m shared/noise))
 
-    for c effective coordinates (`effective_coordinates`): too few if a few topics make rows similar, which is
-    conservative. Prefix sums make a segment O(d). From Searle, Casella & McCulloch 1992, "Variance Components".
+    for c `effective_coordinates`: too few if a few topics make rows similar, which is conservative. From Searle,
+    Casella & McCulloch 1992, "Variance Components".
     """
     n = len(rows)
     rows = deviations(rows.astype(np.float64))
@@ -111,10 +110,7 @@ def effective_coordinates(rows: Floats) -> float:
 
 
 def dirichlet(terms: Terms, pseudo: float | Floats) -> SegmentCost:
-    """Return the negative log-likelihood of a segment's terms with their distribution integrated out.
-
-    This is the Dirichlet compound multinomial of `BayesSegParams`, with prior counts ``pseudo`` a_w > 0.
-    """
+    """Return the negative log Dirichlet compound multinomial of `BayesSegParams`, with prior counts ``pseudo`` > 0."""
     from scipy.special import gammaln
 
     prior = np.broadcast_to(np.asarray(pseudo, dtype=np.float64), max(terms.size, 1))
@@ -131,10 +127,9 @@ def dirichlet(terms: Terms, pseudo: float | Floats) -> SegmentCost:
 
 
 def utiyama_isahara(terms: Terms) -> BlockCost:
-    """Return the negative log-probability of a segment and its terms, with Laplace's estimator.
+    """Return a segment's negative log-probability with Laplace's estimator (Utiyama & Isahara, ACL 2001, section 3).
 
     For counts n_w with sum N, in a text of M terms, V distinct, ln M + sum over w of n_w ln((N + V) / (n_w + 1)).
-    From Utiyama & Isahara 2001, "A Statistical Model for Domain-Independent Text Segmentation", ACL, section 3.
     """
     counts, types, length = np.arange(len(terms.ids) + 1.0), len(np.unique(terms.ids)), max(len(terms.ids), 1)
     table = counts * np.log1p(counts)
@@ -145,8 +140,7 @@ def utiyama_isahara(terms: Terms) -> BlockCost:
 def _count_cost(terms: Terms, value: Callable[[Ints, Ints], Floats], length_cost: Floats) -> BlockCost:
     """Return ``length_cost[N] - sum over w of value(n_w, w)`` as the cost of a segment of N terms with counts n_w.
 
-    As the start of the segment moves back, n_w grows at each unit with w. Each new end therefore takes time linear in
-    the units within reach that have one of its terms, plus sums over starts, however often a unit repeats a term.
+    An end takes time linear in the units in reach with one of its terms (n_w grows there), plus sums over starts.
     """
     n = len(terms)
     units = np.repeat(np.arange(n), np.diff(terms.edges))

@@ -11,11 +11,7 @@ _RTOL = 1e-12  # costs that differ by less are ties, so that all machines break 
 
 
 def cuts_at(inner: Ints, n: int) -> Ints:
-    """Return the cuts of ``n`` units, given the indices where inner segments start.
-
-    >>> cuts_at(np.array([3, 1]), 5).tolist()
-    [0, 1, 3, 5]
-    """
+    """Return the cuts of ``n`` units: 0, the starts ``inner`` of segments in ascending order, and ``n``."""
     return np.unique(np.r_[0, inner, n]).astype(np.int64)
 
 
@@ -32,16 +28,12 @@ def run_cuts(labels: Ints | Floats) -> Ints:
 def cheapest_cuts(
     cost: SegmentCost, sizes: Ints, budget: Ints, *, minimum: int = 0, penalty: float = 0.0, segments: int | None = None
 ) -> tuple[Ints, float]:
-    """Return the segmentation that minimizes the summed cost plus ``penalty`` per segment, and its total cost.
+    """Return the segmentation of least summed cost plus ``penalty`` per segment, and its total cost.
 
-    It is the exact optimum; ties go to the longest last segment. Size limits are part of the search and make it faster:
-    O(n m d) for segments of at most m units, no more than the tokens of the largest budget.
-
-    Parameters
-    ----------
-    sizes, budget : (n,) tokens of each unit, and of the largest segment that starts at it; one unit is always allowed.
-    minimum : minimum tokens of a segment; if not all segments can reach it, as few as possible are smaller.
-    segments : number of segments, or the nearest that the budget allows; by default, the cost decides.
+    Exact, ties to the longest last segment, in O(n m d) for segments of at most m units. ``sizes`` and ``minimum`` are
+    in tokens, as is ``budget``, of the largest segment from each unit; one unit is always allowed. If not all segments
+    can reach ``minimum``, as few as possible are smaller; ``segments`` is the number, or the nearest that the budget
+    allows.
     """
     n = len(sizes)
     total = np.r_[0, np.cumsum(sizes)]
@@ -100,10 +92,7 @@ def _path(previous: Sequence[int]) -> Ints:
 
 
 def cheapest_path(n: int, matrices: Iterable[tuple[Block, Floats]], penalty: float) -> Ints:
-    """Return the segmentation of ``cheapest_cuts`` for costs in memory, without limits on the size of segments.
-
-    ``matrices`` are the costs of each block, (ends, starts), infinite where there is no segment.
-    """
+    """Return the `cheapest_cuts` without size limits, for costs (ends, starts) in memory, infinite for no segment."""
     best, previous = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=np.int64)
     best[0] = 0.0
     for (ends, starts), matrix in matrices:
@@ -141,10 +130,7 @@ def fewest_segments(sizes: Ints, budget: Ints) -> int:
 
 
 def find_peaks(gaps: Floats, threshold: float = -np.inf, apart: int = 0) -> Ints:
-    """Return the indices of local maxima above ``threshold``; the middle of a plateau is its peak.
-
-    They are selected from the highest down, unless a selected one or an end of the text is within ``apart`` gaps.
-    """
+    """Return local maxima (plateau middles), selected from the highest, not within ``apart`` of another or an end."""
     ends = run_cuts(gaps)
     height = gaps[ends[:-1]]
     padded = np.r_[-np.inf, height, -np.inf]
@@ -160,19 +146,13 @@ def find_peaks(gaps: Floats, threshold: float = -np.inf, apart: int = 0) -> Ints
 
 
 def divisive_cuts(sums: Floats, sizes: Ints, minimum: int = 0) -> tuple[Ints, Floats]:
-    """Split the text recursively, each time where the inside density grows most, until no segment can be split.
+    """Return the inner cuts in the order of splits, (k,), and the inside density before the first and after each.
 
-    The inside density is the summed similarity within segments divided by their area. It is a ratio of two sums over
-    all segments, not an additive cost, so `cheapest_cuts` cannot optimize it. Each segment is split where its own
-    halves are densest; the segment whose split makes the whole text densest is split first. Ties go to the last
-    position, as in Choi's code. Memory is O(n m), time O(n) per split, up to O(n^2). From Choi 2000, section 3.3.
-
-    Returns the inner cuts in the order of the splits, (k,), and the density before the first split and after each.
-
-    Parameters
-    ----------
-    sums : (m, n) sums of `bands.block_sums`. Sum and area count only pairs less than m units apart.
-    sizes : (n,) tokens of each unit; ``minimum`` is the fewest in a segment.
+    The inside density, the summed similarity within segments over their area, is no additive cost, so `cheapest_cuts`
+    cannot optimize it. Each segment is split where its own halves are densest; the split that makes the whole text
+    densest comes first; ties go to the last position, as in Choi's code. Memory is O(n m), time up to O(n^2). From Choi
+    2000, section 3.3. ``sums`` are (m, n), of `bands.block_sums`; sum and area count only pairs less than m units
+    apart. ``sizes`` and ``minimum`` are in tokens.
     """
     m, n = sums.shape
     token = np.r_[0, np.cumsum(sizes)]

@@ -117,17 +117,16 @@ def first_noise(sums: Sums) -> Noise:
 
 
 def learn_noise(sums: Sums, cuts: Ints, before: Noise) -> Noise:
-    """Return the noise inside the segments of ``cuts``, given the ``before`` they were found with.
+    """Return the noise inside the segments of ``cuts``, by moments, given the ``before`` they were found with.
 
-    With residuals y about the means of K segments, all by moments:
+    With residuals y about the means of K segments, k units in one, and, in v and rho, phi ``before`` of 16 units:
 
         v      = sum of w |y|^2 / (n - K phi), at least .3 n
-        rho_l  = mean of (y_i . y_(i+l) + v phi / k) / v over pairs of one segment of k units, weighted by sqrt(w_i
-        w_(i+l)) phi(k) = max(1, 1 + 2 sum over lags l <= 8 of rho_l max(0, 1 - l / k))
+        rho_l  = mean of (y_i . y_(i+l) + v phi / k) / v over pairs of one segment, weighted by sqrt(w_i w_(i+l))
+        phi(k) = max(1, 1 + 2 sum over lags l <= 8 of rho_l max(0, 1 - l / k))
         shared = sum of (|S|^2 - m phi(k) v) / sum of m^2, over segments
 
-    Residuals about a mean are negatively related, by v phi / k. Each rho of p pairs is multiplied by p / (p + 30). The
-    phi of the first two formulas is the one ``before``, of 16 units.
+    Residuals are negatively related, by v phi / k. Each rho of p pairs is multiplied by p / (p + 30).
     """
     n, lengths, weights = len(sums), np.diff(cuts), sums.weights
     segment = np.repeat(np.arange(len(lengths)), lengths)
@@ -157,12 +156,11 @@ def learn_noise(sums: Sums, cuts: Ints, before: Noise) -> Noise:
 
 
 def self_consistent(rows: Floats, sizes: Ints, words: BlockCost) -> tuple[BlockCost, Noise]:
-    """Return the cost of a segment by its vectors and words, with noise that agrees with the segments it leads to.
+    """Return a segment's cost by vectors and words, with noise that agrees with the segments it leads to.
 
-    The penalty is 2 ln(n) a segment, and half of it in the first round: coherence inside coarse segments may be topics,
-    so the search starts from many. The evidence of the vectors counts .75, that of the words .15: both see the same
-    topics. Segments are at most 600 units long here, so the time and memory of n units are O(n) after 600 of them.
-    ``rows`` are (n, d) unit vectors; of ``sizes`` only the ratios matter; the cost of ``words`` is in nats.
+    The penalty is 2 ln(n) a segment, half in the first round: coherence in coarse segments may be topics, so the search
+    starts from many. Vectors count .75, words .15, as both see the same topics. With at most 600 units a segment, time
+    and memory are O(n). ``rows`` are unit vectors; only ratios of ``sizes`` matter; ``words`` is in nats.
     """
     n, sums = len(rows), weighted_sums(rows, sizes)
     stored = list(stored_blocks(sums, words, np.maximum(np.arange(1, n + 1) - _REACH, 0)))
@@ -186,10 +184,7 @@ def _weighted(vectors: Floats, words: Floats) -> Floats:
 
 
 def stored_blocks(sums: Sums, words: BlockCost, first: Ints) -> Iterator[tuple[Block, Floats, Floats]]:
-    """Yield each block, its squares, and the weighted costs of its words, infinite where there is no segment.
-
-    In single precision: a cost of 1,000 nats is exact to .0001, and the noise is learned four times as fast.
-    """
+    """Yield each block, squares, weighted word costs (infinite: no segment); float32 makes learning noise 4x faster."""
     for block, values in words.blocks(first):
         ends, starts = (np.arange(part.start, part.stop) for part in block)
         lexical = (_WORDS * values).astype(np.float32)

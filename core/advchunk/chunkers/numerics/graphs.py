@@ -64,10 +64,9 @@ def spanning_tree(n: int, blocks: Iterable[Edges]) -> Edges:
 
 
 def grow_components(blocks: Iterable[Edges], sizes: Ints, may_join: Callable[[int, int, int], bool]) -> Ints:
-    """Join components along the lightest edges first, as Kruskal (1956) does, wherever ``may_join`` permits it.
+    """Return (n,) labels, the smallest node of each component, joined by Kruskal (1956) where ``may_join`` permits.
 
-    Ties keep the edge that comes first in the text. ``may_join`` is called with the first node of two components, the
-    size of its component, and that of the other. Returns (n,) labels, each the smallest node of its component.
+    Ties keep the first edge. ``may_join`` gets the first node of two components, its component's size, and the other's.
     """
     parent, total = list(range(len(sizes))), sizes.tolist()
 
@@ -95,10 +94,7 @@ def _matrix(n: int, left: Ints, right: Ints, values: Any) -> Any:
 
 
 def similarity_edges(rows: Floats, threshold: float) -> Edges:
-    """Return the pairs of unit rows whose cosine, rounded to six digits, exceeds ``threshold``; it is their weight.
-
-    More than a million pairs raise `ConfigurationError`.
-    """
+    """Return pairs of unit rows weighted by cosine (6 digits) > ``threshold``; over 1e6 raise `ConfigurationError`."""
     blocks, count = list[Edges](), 0
     for top, cosine in _cosines(rows):
         i, j = np.nonzero(np.triu(cosine > threshold, top + 1))
@@ -110,10 +106,7 @@ def similarity_edges(rows: Floats, threshold: float) -> Edges:
 
 
 def neighbor_edges(rows: Floats, k: int, threshold: float = 0.0) -> Edges:
-    """Return the pairs of rows of which one is among the ``k`` most similar to the other.
-
-    Their cosine exceeds ``threshold``. Ties go to the neighbor closest in the text, then to the earlier one.
-    """
+    """Return pairs with one in the other's top ``k``, cosine > ``threshold``; ties: nearer in text, then earlier."""
     n, pairs, weights = len(rows), list[Ints](), list[Floats]()
     rule = f"neighbors must leave at most {_MAX_EDGES:,} pairs of {n:,} sentences"
     require(n * min(k, n - 1) <= 2 * _MAX_EDGES, rule, k)
@@ -142,14 +135,10 @@ def _cosines(rows: Floats) -> Iterator[tuple[int, Floats]]:
 def detect_communities(
     n: int, edges: Edges, method: CommunityMethod = "louvain", resolution: float = 1.0, seed: int = 0
 ) -> Ints:
-    """Partition n nodes into communities by maximizing modularity greedily; sources: `GraphPartitionParams`.
+    """Return (n,) labels of communities of greedily maximized modularity, each the smallest node of its community.
 
-    Louvain moves each node to the neighboring community with the highest gain, then treats communities as nodes, until
-    no move gains; Leiden also splits poorly connected communities. At a higher ``resolution`` (> 0) communities are
-    smaller. The ``seed`` is of the order in which nodes are visited.
-
-    Returns (n,) labels, each the smallest node of its community. A node without edges is a community of its own.
-    Weights <= 0 raise `ConfigurationError`, and a missing library (`import_library`) `MissingExtra`.
+    At a higher ``resolution`` (> 0) communities are smaller; ``seed`` is of the order in which nodes are visited.
+    Weights <= 0 raise `ConfigurationError`, and a missing library `MissingExtra`. Sources: `GraphPartitionParams`.
     """
     require(bool(np.all(edges.weight > 0)), "weights must be > 0", float(edges.weight.min(initial=np.inf)))
     label = np.arange(n, dtype=np.int64)

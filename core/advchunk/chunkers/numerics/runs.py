@@ -22,10 +22,7 @@ def segment_labels(
 
 
 def project_labels(labels: Ints, rows: Floats, least: int, *, contiguous: bool) -> Ints:
-    """Give every unit a label: noise (-1), and clusters of fewer than ``least`` units, join the run around them.
-
-    If ``contiguous``, runs instead of clusters have at least ``least`` units (`merge_short_runs`).
-    """
+    """Join noise (-1) and clusters, or runs if ``contiguous``, of under ``least`` units to the runs around them."""
     if contiguous:
         return merge_short_runs(assign_noise(labels, rows), rows, least)
     _, cluster, count = np.unique(labels, return_inverse=True, return_counts=True)
@@ -33,17 +30,11 @@ def project_labels(labels: Ints, rows: Floats, least: int, *, contiguous: bool) 
 
 
 def explained_scatter(rows: Floats, labels: Ints) -> float:
-    """Return the scatter of rows that their segments, or groups, explain beyond chance, as in kernel change points.
+    """Return the scatter that segments, or groups, explain beyond chance: 0 on average for segments chosen blindly.
 
     With deviations x from the mean row, n rows, k segments of n_s rows and the sum S_s of each,
 
         sum over s of |S_s|^2 / n_s - (k - 1) / (n - 1) sum over i of |x_i|^2
-
-    which is 0 on average for segments that are chosen blindly.
-
-    >>> alike = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    >>> round(explained_scatter(alike, np.array([0, 0, 1, 1])), 3)
-    1.333
     """
     deviation = (rows - rows.mean(axis=0)).astype(np.float64)
     order = np.argsort(labels, kind="stable")
@@ -56,8 +47,7 @@ def explained_scatter(rows: Floats, labels: Ints) -> float:
 def assign_noise(labels: Ints, rows: Floats) -> Ints:
     """Assign every unit without a label (-1) to an adjacent run; without any labels, all units form one run.
 
-    A stretch between two runs is divided once, where the summed similarity of its units to the mean of the run they
-    join is greatest. Ties go to the last place, so equally similar units join the left run.
+    A stretch between two is divided once, where similarity to the runs' means sums highest; ties go to the last place.
     """
     assigned = labels.copy()
     ends = cutting.run_cuts(labels).tolist()
@@ -79,10 +69,7 @@ def assign_noise(labels: Ints, rows: Floats) -> Ints:
 
 
 def merge_short_runs(labels: Ints, rows: Floats, least: int) -> Ints:
-    """Merge every run of fewer than ``least`` units with the neighbor whose mean is more similar; ties go to the left.
-
-    The shortest runs are merged first, in text order. A run between two runs of one label joins both.
-    """
+    """Merge runs under ``least`` units, shortest first, into the neighbor of more similar mean; ties go to the left."""
     total = prefix_sums(rows)
 
     def similarity(a: int, b: int, c: int) -> float:

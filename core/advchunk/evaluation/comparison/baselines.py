@@ -40,11 +40,8 @@ def baselines(mean: float) -> list[Candidate | SizeMatched]:
 
 
 def parent_documents(size: int, child_tokens: int = CHILD_TOKENS) -> Candidate:
-    """Return chunks that are found by the vectors of the smaller chunks inside them.
-
-    A chunk is as similar to a question as the most similar of its children, so chunks are found in the order of their
-    first child (LangChain, ``ParentDocumentRetriever``). ``size`` and ``child_tokens`` are ``max_tokens`` of chunks,
-    and of the chunks into which each is divided.
+    """Return chunks as similar to a question as the most similar of their children, in the order of their first child
+    (LangChain, ``ParentDocumentRetriever``). Sizes are ``max_tokens`` of chunks and of children.
     """
 
     def cut(documents: Sequence[Document]) -> Chunks:
@@ -61,11 +58,9 @@ def parent_documents(size: int, child_tokens: int = CHILD_TOKENS) -> Candidate:
 
 
 def sentence_windows(window: int = WINDOW) -> Candidate:
-    """Return each sentence with the sentences around it, found by the vector of the sentence alone.
-
-    Windows of neighbors overlap, and their text counts against the budget each time, as it does in a prompt
-    (LlamaIndex, ``SentenceWindowNodeParser`` with ``MetadataReplacementPostProcessor``). A window has so many sentences
-    on either side.
+    """Return each sentence with ``window`` sentences on either side, found by the vector of the sentence alone.
+    Overlapping text counts against the budget each time, as it does in a prompt (LlamaIndex,
+    ``SentenceWindowNodeParser`` with ``MetadataReplacementPostProcessor``).
     """
 
     def windows(text: str) -> list[Chunk]:
@@ -85,11 +80,10 @@ def sentence_windows(window: int = WINDOW) -> Candidate:
 def auto_merging(size: int) -> Candidate:
     """Return chunks in a hierarchy: the smallest are found, and several of one larger chunk are replaced by it.
 
-    As many small chunks as fill the budget are found by their vectors. Then, as long as anything changes, a chunk
-    between two that were found one after the other is added, and a larger chunk takes the place of the smaller ones in
-    it if more than half of them were found; its score is their mean (LlamaIndex, ``AutoMergingRetriever`` over a
-    ``HierarchicalNodeParser``). The small chunks that were not among the first follow. ``size`` is ``max_tokens`` of
-    the smallest chunks; those of the other levels are four times as large as those in them.
+    As many small chunks as fill the budget are found. Then, as long as anything changes, a chunk between two found one
+    after the other is added, and a larger chunk replaces those in it if more than half were found, with their mean
+    score (LlamaIndex, ``AutoMergingRetriever`` over a ``HierarchicalNodeParser``). The other small chunks follow.
+    ``size`` is ``max_tokens`` of the smallest; each level above is four times as large.
     """
     sizes = tuple(size * FACTOR**level for level in reversed(range(LEVELS)))
     settings, fingerprint = {"max_tokens": size, "sizes": list(sizes)}, f"auto-merging {sizes}"

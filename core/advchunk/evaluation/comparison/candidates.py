@@ -245,11 +245,7 @@ def with_vectors(
 
 @checked
 def even_split_candidate(size: int) -> Candidate:
-    """Return the baseline that cuts texts into equal pieces of at most ``size`` >= 1 tokens, or a longer word.
-
-    >>> [chunk.text for chunk in even_split_candidate(2).cut([Document("One two three four five.")])[0]]
-    ['One two ', 'three four ', 'five.']
-    """
+    """Return the baseline that cuts texts into equal pieces of at most ``size`` >= 1 tokens, or a longer word."""
     require(size >= 1, "size must be >= 1", size)
 
     def cut(documents: Sequence[Document]) -> list[list[Chunk]]:
@@ -287,10 +283,9 @@ def mean_tokens(candidate: Candidate, task: EvaluationTask) -> float:
 
 
 def match_size(make: Callable[[int], Candidate], mean: float, task: EvaluationTask) -> tuple[Candidate, float]:
-    """Return a candidate (`SizeMatched.make`) of the size whose mean chunk is nearest to ``mean`` tokens, and its mean.
-
-    A mean is roughly a power of the size, so sizes are interpolated between logarithms (regula falsi), which takes two
-    to five tries. The search ends where larger sizes make no larger chunks; the nearest of the sizes tried is taken.
+    """Return the candidate of the size whose mean chunk is nearest to ``mean`` tokens, and its mean. A mean is roughly
+    a power of the size, so sizes are interpolated between logarithms (regula falsi), in two to five tries, until larger
+    sizes make no larger chunks.
     """
     require(mean > 0, "mean must be > 0", mean)
     tried = dict[int, float]()

@@ -18,14 +18,8 @@ _LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Comparison:
-    """A result compared with the baseline.
-
-    Parameters
-    ----------
-    score : mean of the metric over the questions it applies to, with its 95 % interval.
-    difference : from the baseline, paired by question.
-    p : of the difference, adjusted for the number of candidates (Holm).
-    verdict : "noise" unless p < .05.
+    """A result compared with the baseline: ``score`` is a mean with its 95 % interval, ``difference`` is paired by
+    question, ``p`` adjusted for the number of candidates (Holm), and ``verdict`` "noise" unless p < .05.
     """
 
     result: Result

@@ -42,9 +42,7 @@ class RankedChunks(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class ChunkIndex:
     """Ranks chunks for the questions of a task; vectors and words are indexed once, when a search first uses them.
-
-    Of (c,) chunks, with the names of their documents and their tokens, those without vectors are embedded: their
-    ``row_texts`` if they have any, else their ``embed_text``.
+    Chunks without vectors are embedded: their ``row_texts`` if they have any, else their ``embed_text``.
     """
 
     chunks: Sequence[Chunk]
@@ -58,11 +56,9 @@ class ChunkIndex:
         return replace(self, chunks=part, documents=documents, tokens=self.tokens[chunks])
 
     def rank(self, search: Search) -> tuple[Ints, RunCost]:
-        """Return all chunks, best first for each question, (q, c), and the cost of the index.
-
-        The first are what a retriever finds (`retrieval.search.combine`), of several levels as in passages within the
-        task's budget. The others follow in the order of their vectors, or of their words in a search by words alone;
-        sections last.
+        """Return all chunks, best first for each question, (q, c), and the cost of the index. First what a retriever
+        finds (`retrieval.search.combine`) within the budget, then the others by their vectors, or by words in a search
+        by words alone; sections last.
         """
         dense = None if search.mode == "lexical" else self.dense
         lexical = None if search.mode == "dense" else self.lexical

@@ -58,15 +58,10 @@ class Option(NamedTuple):
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The option to use, and the comparison behind it; as a string, a sentence, a table and the lines to copy.
+    """The recommendation: ``option`` is the simplest of those that tie with the highest score.
 
-    Parameters
-    ----------
-    option : the recommended option: the simplest of those that tie with the highest score.
-    rows : all options compared with the one with the highest score, best first.
-    failures : the options without a result.
-    questions : number of questions to which the metric applies.
-    questions_built : True if the questions were made from the documents.
+    ``rows`` compare all options with the one that scores highest, best first; ``questions`` counts those to which the
+    metric applies; ``questions_built`` is True if they were made from the documents.
     """
 
     option: Option

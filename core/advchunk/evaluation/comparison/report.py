@@ -196,13 +196,9 @@ def write_report(
     run_info: Mapping[str, Any] | None = None,
     failures: Sequence[FailedCandidate] = (),
 ) -> Path:
-    """Write ``report.md`` and ``results.json``, and return the folder.
+    """Write ``report.md`` and ``results.json``, and return the folder; raises `ConfigurationError` for no rows.
 
-    The folder is created if missing; its files of these names are overwritten. Raises `ConfigurationError` for no rows.
-
-    Parameters
-    ----------
-    rows, metric, notes, run_info, failures : as in `as_markdown`.
+    Creates the folder, overwrites the files; ``rows`` to ``failures`` are as in `as_markdown`.
     """
     facts = provenance(task, run_info)
     options: Any = {"metric": metric, "notes": notes, "run_info": run_info, "failures": failures}

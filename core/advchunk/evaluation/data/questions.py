@@ -107,11 +107,7 @@ def write_questions(path: str | Path, questions: Iterable[Question], documents: 
 
 @checked
 def find_quote(quote: str, text: str) -> Span:
-    r"""Return the span of a quote, matched exactly or, failing that, regardless of its white space; it must occur once.
-
-    >>> find_quote("it  rains", "Because it\nrains.")
-    Span(start=8, end=16)
-    """
+    """Return the span of a quote, which must occur once, exactly or, failing that, regardless of its white space."""
     words = [re.escape(word) for word in quote.split()]
     require(bool(words), "a quote must not be blank", quote)
     # Lookahead, since a quote may overlap its own next occurrence.

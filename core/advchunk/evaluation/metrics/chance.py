@@ -31,22 +31,14 @@ class Chance:
 
     @property
     def distance(self) -> float:
-        """The evidence less the mean of shuffled texts, in their standard deviations, -99..99.
-
-        >>> Chance(5.0, (1.0, 2.0, 3.0)).distance
-        3.0
-        """
+        """The evidence less the mean of shuffled texts, in their standard deviations, -99..99."""
         least, above = _TIE * max(map(abs, (self.own, *self.shuffled))), self.own - fmean(self.shuffled)
         of = above / max(stdev(self.shuffled), least) if abs(above) > least else 0.0
         return max(min(of, _FARTHEST), -_FARTHEST)
 
     @property
     def is_evidence(self) -> bool:
-        """True if the text has more than every shuffled text, by 2.5 standard deviations or more; a tie is no evidence.
-
-        >>> Chance(5.0, (1.0, 2.0, 3.0)).is_evidence, Chance(3.0, (3.0, 3.0, 3.0)).is_evidence
-        (True, False)
-        """
+        """True if the text has more than every shuffled text, by >= 2.5 standard deviations; a tie is no evidence."""
         above = self.own - max(self.shuffled)
         return above > _TIE * abs(self.own) and self.distance >= _BEYOND_CHANCE
 

@@ -24,14 +24,10 @@ _PROC = Path("/proc/self")
 class RunCost:
     """The cost of a piece of work; None where unknown.
 
-    Parameters
-    ----------
-    wall_seconds : elapsed time.
-    cpu_seconds : processor time of this process, all threads together; models served elsewhere are not included.
-    peak_bytes : peak resident memory above that at the start, with models loaded; reproducible to a few megabytes.
-        Linux only.
-    calls, tokens : sent to models, in tokens of the task's counter; answers from a cache count as well. None
-        for an external splitter, which calls its own models.
+    ``cpu_seconds`` are of all threads of this process, without models served elsewhere. ``peak_bytes`` is resident
+    memory above that at the start, with models loaded, reproducible to a few megabytes; Linux only. ``calls`` and
+    ``tokens`` (of the task's counter) include answers from a cache; None for an external splitter, which calls its own
+    models.
     """
 
     wall_seconds: float = 0.0

@@ -30,18 +30,12 @@ _BLOCK = 256  # queries at a time: memory grows with this number times the vecto
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlaps:
-    """The overlaps of chunks and answers (`find_overlaps`), from which all metrics are computed.
+    """The overlaps of chunks and answers, as positions on one line of ``length``, documents end to end.
 
-    Positions are on one line, documents end to end. A *piece* is the overlap of a chunk's span and an answer.
-
-    Parameters
-    ----------
-    sizes, tokens : (c,) characters of each chunk, and its tokens, which count against a budget.
-    answers : (q,) characters of each answer.
-    spans : (s, 3) chunk, start and end; those of a chunk ascending and disjoint.
-    pieces : (p, 5) question, chunk, start, end, and the number of the chunk's characters before it.
-    ideal : (q, r) characters added to each answer by the first r chunks of the best ranking (`RetrievalScores.ndcg`).
-    length : of the line.
+    ``sizes`` (characters) and ``tokens`` are (c,) of each chunk; ``answers`` (q,) characters; ``spans`` (s, 3) chunk,
+    start and end, those of a chunk ascending and disjoint. A piece is the overlap of a chunk's span and an answer:
+    ``pieces`` are (p, 5) question, chunk, start, end, and the number of the chunk's characters before it. ``ideal`` is
+    (q, r) characters added to each answer by the first r chunks of the best ranking (`RetrievalScores.ndcg`).
     """
 
     sizes: Ints
@@ -55,21 +49,13 @@ class Overlaps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RetrievalScores:
-    """Scores of each question: (q,) each.
+    """Scores of each question, (q,) each; see the module for ``recall``, ``precision`` and ``iou``.
 
-    See Clarke et al. (2008), Novelty and diversity in information retrieval evaluation, section 3: alpha-nDCG, for
-    alpha 1 and every character of the answer a nugget.
-
-    Parameters
-    ----------
-    recall, precision, iou : see the module; precision is 0 where nothing was retrieved.
-    hit : 1 if any of the answer was retrieved, else 0; its mean is the hit rate.
-    reciprocal_rank : 1 / rank of the first chunk that contains some of the answer, 0 if there is none; its mean is the
-        MRR.
-    ndcg : the gain of a chunk is what it adds to the answer, so repetition gains nothing, discounted by
-        log2(1 + rank); divided by the gains of as many chunks chosen greedily. Capped at 1, since a ranking can beat
-        the greedy one.
-    tokens : number of tokens retrieved.
+    ``precision`` is 0 where nothing was retrieved; ``hit`` is 1 if any of the answer was; ``reciprocal_rank`` is of the
+    first chunk with some of the answer, 0 if there is none. ``ndcg`` is alpha-nDCG for alpha 1 and every character of
+    the answer a nugget, so repetition gains nothing; the ideal is as many chunks chosen greedily, and a ranking can
+    beat it, so it is capped at 1. See Clarke et al. (2008), Novelty and diversity in information retrieval evaluation,
+    section 3.
     """
 
     recall: Floats
@@ -91,17 +77,10 @@ def find_overlaps(
     *,
     tokens: Sequence[int] | Ints | None = None,
 ) -> Overlaps:
-    """Find the overlap of every chunk with every answer.
+    """Return the overlap of every chunk with every answer, chunks numbered in the mapping's order.
 
-    Chunks are numbered across all documents, in the mapping's order. Raises `ConfigurationError` for no questions, and
-    for one about a document missing from ``chunks``. ``tokens`` are (c,), >= 0; None for those of each chunk.
-
-    >>> from advchunk import Span
-    >>> from advchunk.evaluation.data.questions import Reference
-    >>> halves = [Chunk("x" * 50, (Span(0, 50),), 10), Chunk("x" * 50, (Span(50, 100),), 10)]
-    >>> held = find_overlaps({"a": halves}, [Question("Who?", (Reference("a", Span(40, 50)),))])
-    >>> at_k(held, np.array([[1, 0]]), k=2).means()["precision"], precision_omega(held).tolist()
-    (0.1, [0.2])
+    ``tokens`` are (c,), >= 0; None for those of each chunk. Raises `ConfigurationError` for no questions, and for one
+    about a document missing from ``chunks``.
     """
     require(len(questions) > 0, "questions must not be empty", len(questions))
     numbers = {name: number for number, name in enumerate(chunks)}
@@ -128,9 +107,6 @@ def similarities(query_vectors: Floats, chunk_vectors: Floats, owners: Sequence[
 
     A zero vector has similarity 0 to all. Vectors, (q, d) and (r, d), have any norm. With ``owners``, (r,) the chunk of
     each vector, 0..c - 1, at least one per chunk, a chunk has the similarity of its best vector.
-
-    >>> similarities(np.array([[1.0, 1.0]]), np.array([[2.0, 2.0], [3.0, 0.0]])).round(2).tolist()
-    [[1.0, 0.71]]
     """
     queries, rows = (unit_rows(np.asarray(some, dtype=np.float64)) for some in (query_vectors, chunk_vectors))
     first = np.arange(len(rows))
@@ -146,10 +122,9 @@ def similarities(query_vectors: Floats, chunk_vectors: Floats, owners: Sequence[
 
 
 def at_k(overlaps: Overlaps, ranking: Ints, k: int) -> RetrievalScores:
-    """Score the first ``k`` >= 1 chunks of each question's ranking: (q, r) indices, best first; r >= k, or all chunks.
+    """Score the first ``k`` >= 1 chunks of each ranking: (q, r) indices, best first; r >= k, or all chunks.
 
-    Recall favors big chunks here and precision small ones; to compare chunkers, use `at_budget`. Raises
-    `ConfigurationError` for a ranking that is too short, or has a chunk twice.
+    Raises `ConfigurationError` for a ranking that is too short, or has a chunk twice.
     """
     require(k >= 1, "k must be >= 1", k)
     enough = ranking.shape[1] >= min(k, len(overlaps.sizes))
@@ -159,12 +134,11 @@ def at_k(overlaps: Overlaps, ranking: Ints, k: int) -> RetrievalScores:
 
 
 def at_budget(overlaps: Overlaps, ranking: Ints, budget: int) -> RetrievalScores:
-    """Score the first ``budget`` tokens of each question's ranking.
+    """Score the first ``budget`` tokens of each question's ranking, which has all chunks, or enough to fill it.
 
-    Chunks are taken in order while they fit. The first that does not fit is truncated to the remaining tokens, by the
-    same share of its characters, and nothing is taken after it. So every chunker spends the same, and a larger budget
-    never retrieves less. The ranking has all chunks, or as many as fill the budget. Raises the errors of `at_k`, and
-    `ConfigurationError` for chunks with text and 0 tokens.
+    The first chunk that does not fit is truncated to the remaining tokens, by the same share of its characters, and is
+    the last, so that a larger budget never retrieves less. Raises the errors of `at_k`, and `ConfigurationError` for
+    chunks with text and 0 tokens.
     """
     require(budget >= 1, "budget must be >= 1", budget)
     free = np.flatnonzero((overlaps.tokens == 0) & (overlaps.sizes > 0))
@@ -178,10 +152,7 @@ def at_budget(overlaps: Overlaps, ranking: Ints, budget: int) -> RetrievalScores
 
 
 def precision_omega(overlaps: Overlaps) -> Floats:
-    """Return the IoU of each question's answer and all chunks that contain some of it: (q,), 0 if there are none.
-
-    It needs no ranking, so it scores the cuts alone: how little other text they add. Shared text counts once.
-    """
+    """Return the IoU of each question's answer and all chunks that contain some of it: (q,), 0 if there are none."""
     pieces, questions, chunks = overlaps.pieces, len(overlaps.answers), len(overlaps.sizes)
     question, chunk = np.divmod(np.unique(pieces[:, 0] * chunks + pieces[:, 1]), max(chunks, 1))
     first, last = (np.searchsorted(overlaps.spans[:, 0], chunk, side) for side in ("left", "right"))
@@ -302,10 +273,7 @@ def sum_by_owner(owner: Ints, amounts: Floats | Ints, owners: int) -> Floats:
 
 
 def split_at_edges(question: Ints, start: Ints, end: Ints, length: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Split each question's ranges at every start and end, into atoms.
-
-    Returns (m,) and (m,) pairs of a range and an atom of it, and (a,) and (a,) question and length of each atom.
-    """
+    """Split ranges at their question's edges into atoms: (m,) ranges, (m,) their atoms; (a,) questions, (a,) sizes."""
     start, end = start + question * length, end + question * length
     edges = np.unique(np.r_[start, end])
     piece, atom = expand_ranges(np.searchsorted(edges, start), np.searchsorted(edges, end))

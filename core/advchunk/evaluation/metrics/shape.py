@@ -21,10 +21,7 @@ class Cohesion(NamedTuple):
 
 
 def forced_share(chunks: Sequence[Sequence[Chunk]]) -> float | None:
-    """Return the share of cuts made by a size limit rather than by the algorithm; None without recorded reasons.
-
-    Chunks record them if made with ``add_scores``. The end of a document is not a cut.
-    """
+    """Return the share of cuts, without document ends, made by a size limit; None without reasons (``add_scores``)."""
     written = (written_metadata(chunk.metadata) for group in chunks for chunk in group)
     reasons = [metadata["cut"] for metadata in written if "cut" in metadata]
     return sum(reason in _SIZE_REASONS for reason in reasons) / len(reasons) if reasons else None
@@ -34,10 +31,6 @@ def off_target_shares(tokens: Ints, settings: Mapping[str, Any]) -> tuple[float,
     """Return the shares of chunks, of (n,) ``tokens``, over and under the target size; None without a target.
 
     The target is ``target_tokens`` plus or minus 20 %, as in `sizes`; else ``max_tokens`` minus up to 20 %.
-
-    >>> tokens = np.array([70, 100, 110, 130])
-    >>> off_target_shares(tokens, {"target_tokens": 100}), off_target_shares(tokens[:2], {"max_tokens": 100})
-    ((0.25, 0.25), (0.0, 0.5))
     """
     target = settings.get("target_tokens")
     size = target or settings.get("max_tokens")
@@ -61,9 +54,8 @@ def coverage(documents: Sequence[Document], chunks: Sequence[Sequence[Chunk]]) -
 def cohesion(sentences: Sequence[Units], rows: Sequence[Floats], chunks: Sequence[Sequence[Chunk]]) -> Cohesion:
     """Return the mean similarity of the sentences within a chunk, and across neighboring chunks.
 
-    A sentence belongs to every chunk that contains its middle. Pairs are averaged per chunk, or per pair of neighbors
-    (a sentence in both is not compared with itself), then over all chunks or neighbors that have a pair. Each document
-    has its sentences, (n, d) unit rows of them, and its chunks in reading order.
+    A sentence is in every chunk that contains its middle, never paired with itself. Pairs are averaged per chunk or
+    pair of neighbors, then over those with a pair. ``rows`` are (n, d) unit rows; chunks are in reading order.
     """
     within, between = list[float](), list[float]()
     for units, vectors, group in zip(sentences, rows, chunks, strict=True):
@@ -89,11 +81,10 @@ def cohesion(sentences: Sequence[Units], rows: Sequence[Floats], chunks: Sequenc
 def boundary_means(
     sentences: Mapping[str, Units], chunks: Mapping[str, Sequence[Chunk]], places: Mapping[str, Sequence[int]]
 ) -> dict[str, float]:
-    """Return scores of the ends of chunks against true boundaries, averaged over documents; {} without boundaries.
+    """Return scores of chunk ends against true boundaries (``places``), averaged over documents; {} without any.
 
-    Both are moved to the nearest end of a sentence, so that one inside a sentence or white space is not lost.
-    ``places`` are the characters where a document's true segments meet. ``pk`` and ``window_diff`` are in sentences,
-    lower is better; ``f1`` is of exact boundaries, and ``f1_near`` of those at most one sentence away.
+    Both are moved to the nearest end of a sentence, so that none inside one is lost. ``pk`` and ``window_diff`` are in
+    sentences, lower is better; ``f1`` is of exact boundaries, ``f1_near`` of those at most one sentence away.
     """
     rows = list[tuple[float, ...]]()
     for name, boundaries in places.items():

@@ -29,21 +29,17 @@ class Difference(NamedTuple):
 
 
 def mean_interval(values: Floats) -> Interval:
-    """Return the mean score over (n,) questions, n >= 2, with its bootstrap percentile interval.
-
-    See Efron and Tibshirani (1993), An Introduction to the Bootstrap, section 13.3: the percentile interval.
-    """
+    """Return the mean of (n,) scores, n >= 2, and its bootstrap interval (Efron and Tibshirani 1993, section 13.3)."""
     return Interval(float(np.mean(values)), *_bounds(_bootstrap_means(values, RESAMPLES, SEED)))
 
 
 def paired_difference(scores: Floats, baseline: Floats, *, resamples: int = RESAMPLES, seed: int = SEED) -> Difference:
-    """Return the mean of ``scores - baseline`` over questions, with its interval and p-value.
+    """Return the mean of ``scores - baseline``, (n,) each, n >= 2, paired by question, with interval and p-value.
 
-    Pairing the scores of each question cancels its difficulty. p is two-sided: the lowest level at which the interval
-    excludes 0, at least 2 / (resamples + 1), and at least that of a sign test, 2^(1 - n). Questions are treated as
-    independent; many questions on few documents are not, which makes the interval too narrow and p too low. Both are
-    (n,), n >= 2. See Efron and Tibshirani (1993), An Introduction to the Bootstrap, sections 13.3 and 15.4. Koehn
-    (2004), Statistical significance tests for machine translation evaluation, for the pairing.
+    p is two-sided: the lowest level at which the interval excludes 0, at least 2 / (resamples + 1), and at least that
+    of a sign test, 2^(1 - n). Many questions on few documents are not independent, so the interval is too narrow and p
+    too low. See Efron and Tibshirani (1993), An Introduction to the Bootstrap, sections 13.3 and 15.4; for the pairing,
+    Koehn (2004), Statistical significance tests for machine translation evaluation.
     """
     scores, baseline = np.asarray(scores), np.asarray(baseline)
     require(scores.shape == baseline.shape, f"baseline must score the same {len(scores)} questions", len(baseline))
@@ -56,11 +52,7 @@ def paired_difference(scores: Floats, baseline: Floats, *, resamples: int = RESA
 
 
 def holm(p: Floats) -> Floats:
-    """Return the (n,) p-values of all n comparisons, adjusted by Holm's (1979) step-down method, none lowered.
-
-    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
-    [0.03, 0.06, 0.06]
-    """
+    """Return the (n,) p-values of all n comparisons, adjusted by Holm's (1979) step-down method, none lowered."""
     p = np.asarray(p, dtype=np.float64)
     require(p.ndim == 1 and bool(np.all((p >= 0) & (p <= 1))), "p must be (n,) numbers in 0..1", p)
     order = np.argsort(p, kind="stable")

@@ -11,15 +11,10 @@ from advchunk.records import Chunk, Floats, Ints
 
 
 class Retrieved(NamedTuple):
-    """The chunks retrieved for each question, and their basic scores.
+    """The chunks retrieved for each question, and their scores; ``ranking`` is (q, c) indices of chunks, best first.
 
-    Parameters
-    ----------
-    budget, first : scores of the first tokens, and of the first k chunks (`retrieval.at_budget`, `retrieval.at_k`).
-    omega : (q,) the precision of the cuts alone (`retrieval.precision_omega`).
-    chunks : of each document, in the order in which ``ranking`` numbers them.
-    ranking : (q, c) indices of chunks, best first.
-    needs : what the metric needs of each question.
+    ``budget``, ``first`` and ``omega`` are of `retrieval.at_budget`, `at_k` and `precision_omega`; ``chunks`` are in
+    the order in which ``ranking`` numbers them; ``needs`` is what the metric needs of each question.
     """
 
     budget: RetrievalScores
@@ -32,16 +27,13 @@ class Retrieved(NamedTuple):
 
 
 class RetrievalMetric(NamedTuple):
-    """A metric.
+    """A metric; ``score`` returns (q,) scores, NaN where the metric does not apply to a question.
 
-    Parameters
-    ----------
-    name, summary, column : a key of `Result.scores`, in sentences such as "By recall in the budget", and in tables.
-    score : returns (q,) scores, NaN where the metric does not apply to a question.
-    title, digits : in the main table, "" for a metric that is in others only; after the point, of percentages.
-    needs : returns what the metric needs of each question of an `EvaluationTask`, empty where it does not apply; called
-        once. None for a metric that applies to all questions.
-    condition, meaning : of the questions to which it applies, and a clause that explains the column.
+    ``name`` is a key of `Result.scores`; ``summary`` is used in sentences such as "By recall in the budget"; ``column``
+    in tables, ``title`` in the main table, "" for a metric that is in others only; ``digits`` are after the point, of
+    percentages. ``needs`` is called once with an `EvaluationTask`, and returns what the metric needs of each question,
+    empty where it does not apply; None applies to all. ``condition`` is of those questions; ``meaning`` is a clause
+    that explains the column.
     """
 
     name: str

@@ -86,10 +86,7 @@ def fill_components(units: Units, blocks: Iterable[Edges], limits: Limits) -> In
 
 
 def join_items(labels: Ints, adjacent: Floats, units: Units, short: int) -> Ints:
-    """Join components, labeled by their first pieces, of fewer than ``short`` tokens along the edges within lists.
-
-    The lightest of the (n - 1,) distances of ``adjacent`` pieces come first.
-    """
+    """Join components of fewer than ``short`` tokens in lists, the lightest of (n - 1,) ``adjacent`` edges first."""
     items = np.flatnonzero(units.strength[1:-1] == Strength.WITHIN_SENTENCE)
     first, component = np.unique(labels, return_inverse=True)
     edges = Edges(component[items], component[items + 1], adjacent[items])

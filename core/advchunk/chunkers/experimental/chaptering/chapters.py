@@ -49,10 +49,9 @@ class Answer(NamedTuple):
 
 
 def parse_answer(answer: str, start: int, end: int) -> Answer:
-    """Return the longest ascending run of an answer's chapters that begin with one of the units ``start`` to ``end``.
+    """Return the longest ascending run of an answer's chapters that begin with units ``start`` to ``end``.
 
-    Raise `BadModelOutput` if there is none, or if more headings would be ignored than kept: then the numbers mean
-    nothing.
+    Raise `BadModelOutput` if there is none, or if more headings would be ignored than kept (meaningless numbers).
     """
     headings = parse_chapters(answer)
     run = longest_ascending_run(headings, start, end)
@@ -73,10 +72,9 @@ def parse_chapters(answer: str) -> list[Chapter]:
 
 
 def longest_ascending_run(chapters: Sequence[Chapter], start: int, end: int) -> list[Chapter]:
-    """Return the longest ascending subsequence of the chapters that begin with one of the units ``start`` to ``end``.
+    """Return the longest ascending subsequence of chapters within ``start`` to ``end``; ties go to the first.
 
-    One wrong number thus does not discard those after it. Ties go to the first. From Fredman 1975, "On computing the
-    length of longest increasing subsequences", Discrete Mathematics 11.
+    Fredman 1975, "On computing the length of longest increasing subsequences", Discrete Mathematics 11.
     """
     inside = [chapter for chapter in chapters if start <= chapter.unit < end]
     highest = list[int]()  # minus the highest start of a run of each length
@@ -167,10 +165,7 @@ class Coherence:
 
 
 def snap_to_headings(chapters: Sequence[Chapter], headings: Sequence[int], reach: int) -> list[Chapter]:
-    """Move chapters to the nearest heading (ascending units) within ``reach``; each takes one, the nearest or first.
-
-    A chapter that begins with the text stays, because it has no boundary to move.
-    """
+    """Move chapters, one per heading, to the nearest within ``reach``; one that begins with the text stays."""
     candidates = list[tuple[int, int, int]]()  # distance, index of the chapter, heading
     for i, (unit, _) in enumerate(chapters):
         place = bisect_left(headings, unit)

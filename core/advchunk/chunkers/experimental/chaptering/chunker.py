@@ -38,10 +38,7 @@ _log = logging.getLogger("advchunk")
 
 @cache
 def chaptering_prompt() -> tuple[tuple[str, str], ...]:
-    """Return the default prompt, as roles and messages: small models imitate the examples in a conversation.
-
-    There is no system message, because some models do not accept one.
-    """
+    """Return the default prompt: examples that small models imitate; no system message, as some models accept none."""
     text = files("advchunk.chunkers.experimental.chaptering").joinpath("prompt.txt").read_text("utf-8")
     return tuple(zip(cycle(("user", "assistant")), text.removesuffix("\n").split("\n-----\n"), strict=False))
 

@@ -56,10 +56,7 @@ class Connective:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The connectives of a language, and words that distinguish clauses from phrases.
-
-    Without ``verbs``, any two words count as a clause.
-    """
+    """The connectives of a language, and words that mark clauses; without ``verbs``, any two words are a clause."""
 
     connectives: Mapping[str, Connective] = field(default_factory=dict)
     complementizers: frozenset[str] = frozenset()  # words that open the clause of a verb of attribution: "that"
@@ -109,12 +106,7 @@ class Lexicon:
         return connective
 
     def finite(self, words: Sequence[str], i: int) -> bool:
-        """Return True if word ``i`` is probably a finite verb.
-
-        >>> english = load_lexicon("en")
-        >>> [english.finite(["the", "used", "boats", "leave"], i) for i in range(4)]
-        [False, False, False, True]
-        """
+        """Return True if word ``i`` is probably a finite verb."""
         word, before = words[i], words[i - 1] if i else ""
         if before in self.determiners or before in self.prepositions:
             return False
@@ -177,10 +169,7 @@ def load_lexicon(language: str = "en") -> Lexicon:
 
 
 def get_lexicon(language: str = "en", connectives: Mapping[str, Any] | None = None) -> Lexicon:
-    """Return the lexicon of a language, in which some ``connectives`` have other strengths.
-
-    These are "strong" or "weak" by words, or "none" to remove a connective; a new one is an adverb.
-    """
+    """Return a lexicon changed by ``connectives``: "strong", "weak", or "none" to remove; new ones are adverbs."""
     for words, strength in (connectives or {}).items():
         require(words.strip()[:1].isalnum(), "a connective must begin with a letter", words)
         rule = f"connective {words!r} must be 'strong', 'weak' or 'none'"
