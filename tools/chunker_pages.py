@@ -40,7 +40,7 @@ FIGURES = (
     Figures("RETRIEVAL.md", "Default sizes", slice(4)),
     Figures("CUTS.md", "Real text"),
     Figures("CUTS.md", "Presets on real text"),
-    Figures("SPEED.md", "Figures", slice(3)),
+    Figures("SPEED.md", "Growth"),
     Figures("CUTS.md", "Largest loss from a change of 20 %"),
 )
 
