@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 from uuid import UUID, uuid5
@@ -105,7 +105,11 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
     def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
         """Return the chunks of ``texts``, with metadata."""
-        require(not isinstance(texts, str), "texts must be a list of texts", texts)
+        is_list = isinstance(texts, Collection) and not isinstance(texts, (str, bytes, Mapping))
+        require(is_list, "texts must be a list of texts", texts)
+        for text in texts:
+            require(isinstance(text, str), "a text must be a string", text)
+        require(metadatas is None or isinstance(metadatas, Sized), "metadatas must be a list of dicts", metadatas)
         count = len(texts) if metadatas is None else len(metadatas)
         require(count == len(texts), f"metadatas must have one entry per text, {len(texts)}", count)
         pairs = zip(texts, metadatas or [{} for _ in texts], strict=True)
@@ -378,6 +382,7 @@ def _id_of(document: Document, user: str) -> str:
 
 def _sources(documents: Iterable[Document], waiting: deque[Document]) -> Iterator[Source]:
     """Yield documents for a core chunker; each waits for its chunks."""
+    require(isinstance(documents, Iterable), "documents must be an iterable of documents", documents)
     for document in documents:
         waiting.append(document)
         yield source_of(document)

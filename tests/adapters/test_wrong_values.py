@@ -28,27 +28,9 @@ class Nonsense:
 STORE = InMemoryVectorStore.from_documents(CHUNKS, lc.DefaultEmbeddings())
 WRONG = [7.5, b"bytes", {"a": 1}, [1], Nonsense(), Nonsense, lc.DefaultEmbeddings, STORE, CHUNKS, NODES, CORE]
 # Of the frameworks, or functions of the user, which may do anything.
-OTHERS = {
-    "callback_manager",
-    "callbacks",
-    "tags",
-    "metadata",
-    "name",
-    "embeddings_cache",
-    "rate_limiter",
-    "num_workers",
-}
-OTHERS |= {
-    "workers",
-    "chunk_filter",
-    "document_key",
-    "on_error",
-    "id_func",
-    "open_store",
-    "callback",
-    "verbose",
-    "cache",
-}
+OTHERS = {"callback_manager", "callbacks", "tags", "metadata", "name", "embeddings_cache", "rate_limiter", "verbose"}
+OTHERS |= {"chunk_filter", "document_key", "on_error", "id_func", "open_store", "callback", "workers", "num_workers"}
+OTHERS |= {"cache"}
 ALLOWED = (ConfigurationError, MissingExtra, ValidationError, OSError)
 CASES = {
     "lc.AdvchunkRetriever": (lc.AdvchunkRetriever, {"vectorstore": STORE, "chunks": CHUNKS}),
@@ -57,6 +39,9 @@ CASES = {
     "lc.StoreChunks": (lc.StoreChunks, {"store": STORE}),
     "lc.RecursiveSplitter": (lc.RecursiveSplitter, {}),
     "lc.MSTSemanticSplitter": (lc.MSTSemanticSplitter, {}),
+    "lc.create_documents": (lc.RecursiveSplitter().create_documents, {"texts": [TEXT]}),
+    "lc.split_documents": (lc.RecursiveSplitter().split_documents, {"documents": CHUNKS}),
+    "li.get_nodes_from_documents": (li.RecursiveNodeParser().get_nodes_from_documents, {"documents": NODES}),
     "lc.ChunkerSplitter": (lc.ChunkerSplitter, {"chunker": RecursiveChunker()}),
     "lc.HybridEmbeddings": (lc.HybridEmbeddings, {}),
     "lc.ChunkEnricher": (lc.ChunkEnricher, {"enricher": None}),
@@ -122,3 +107,6 @@ def test_chunks_and_texts_of_documents_are_named():
     for hits in (TEXT, CORE, CORE[0], [3], 3):
         with pytest.raises(ConfigurationError, match="hits must be a collection of Hit, got"):
             PassageCutter().cut("cats", hits)
+    for text in (3, b"bytes", None, [TEXT], CHUNKS[0]):
+        with pytest.raises(ConfigurationError, match="a text must be a string, got"):
+            lc.RecursiveSplitter().split_text(text)
