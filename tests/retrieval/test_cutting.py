@@ -366,6 +366,28 @@ def test_any_text_cut_anyhow(data):
     check(CUTTER.cut("tea key 東京", hits, budget, texts=texts), budget, WORDS, {"a": text})
 
 
+BLOCKS = [
+    "Tea is made of leaves that were dried for many hours in the sun.",
+    "Rum is cold, and the captain kept the only key of the house.",
+    "# Of tea and rum",
+    "| drink | price |\n| --- | --- |\n| tea of the house | 3 |\n| rum with {} | 4 |".format("a long name " * 40),
+    "```\n" + "".join(f"make tea {i} with the key of the house\n\n" for i in range(12)) + "```",
+]
+
+
+@given(st.lists(st.sampled_from(BLOCKS), min_size=1, max_size=8), st.sampled_from(["tea", "rum key", "make 7", "name"]))
+def test_the_best_sentence_is_in_every_budget_that_it_fits_into(blocks, question):
+    text = "\n\n".join(blocks)
+    hits = hits_of(text, 40)
+    best = max(CUTTER.sentences(question, hits, texts={"tea.md": text}), key=lambda sentence: sentence.score)
+    for budget in (20, 80, 100, 150, 300, 1500, 4000):
+        passages = CUTTER.cut(question, hits, budget, texts={"tea.md": text})
+        check(passages, budget, WORDS, {"tea.md": text})
+        taken = [span for passage in passages for span in passage.spans]
+        is_in = any(start <= best.spans[0].start and best.spans[0].end <= end for start, end in taken)
+        assert is_in or best.tokens > budget or not best.score
+
+
 TALK = "\n\n".join(f"Yeah.\n\nWe met group {i} about the remote control of the new kind.\n\nOkay." for i in range(40))
 
 

@@ -6,7 +6,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self, TypeVar
@@ -81,9 +81,9 @@ class PassageCutter:
     spread of evidence to its neighbors (Lv and Zhai 2009, Positional language models).
 
     Units are sentences, table rows, records of JSON and YAML, code blocks and, in source code, definitions. A row or a
-    record that fits in the budget is taken whole or not at all; blocks and definitions have up to a third of the budget
-    and 300 tokens. The words of a table's head count for each of its rows, but not for their length. A heading stays
-    with the sentence below it. No passage crosses a gap in the known text.
+    record that fits in the budget is taken whole or not at all; so is a block or definition of at most 300 tokens that
+    fits in a third of it. The words of a table's head count for each of its rows, but not for their length. A heading
+    stays with the sentence below it. No passage crosses a gap in the known text.
 
     Parameters
     ----------
@@ -141,7 +141,8 @@ class PassageCutter:
         """Return passages for a question, of at most ``budget`` >= 1 tokens in all, from hits in any order.
 
         Sentences are taken in the order of their scores while they fit, until twenty in a row do not; one of up to 8
-        tokens, but no row, comes with those beside it. Headings that alone do not fit are left out.
+        tokens, but no row, comes with those beside it. So the best sentence is in every budget that it fits into.
+        Headings that alone do not fit are left out.
 
         Hits may overlap, repeat each other, and be parts of each other. A hit that is not the text of its spans in
         ``texts`` is found again there by its text, or stands alone and is cited without offsets; a warning in the log
@@ -167,7 +168,7 @@ class PassageCutter:
         evidence = self._evidence(question, hits, around, budget, files or {})
         room, excess, passages = budget, 1, list[Passage]()
         while excess > 0:  # for a tokenizer whose counts of sentences do not add up to those of passages
-            passages = [evidence.passage(run) for run in self._fill(evidence, room)] if room > 0 else []
+            passages = [evidence.passage(run) for run in self._fill(evidence, budget, room)] if room > 0 else []
             excess = sum(passage.tokens for passage in passages) - budget
             room -= excess
         if not passages and evidence.scores.any():
@@ -185,7 +186,8 @@ class PassageCutter:
     ) -> list[ScoredSentence]:
         """Return all sentences of hits, and of the text around them, with their scores, by document and place.
 
-        See `cut` for the parameters; the scores are those by which it chooses at the same ``budget``.
+        See `cut` for the parameters; the scores are those by which it chooses at the same ``budget``, and alike up to
+        1,000 tokens.
         """
         hits = check_hits(hits, "hits")
         evidence = self._evidence(question, hits, self._around(hits, beside, texts), budget)
@@ -253,7 +255,7 @@ class PassageCutter:
         require(isinstance(question, str), "question must be a string", question)
         reader = self._reader(hits)
         pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in around.beside)]
-        sources = [*self._sources(pairs, around.texts, partial(reader.read, budget=budget), files)]
+        sources = [*self._sources(pairs, around.texts, reader.read, files)]
         table = UnitTable([(number, run) for number, source in enumerate(sources) for run in source.runs])
         postings = table.postings(AskedTerms.of(question, reader.vocabulary))
         scores = self.scoring.score(postings, table.regions, table.tokens, table.own_words)
@@ -296,14 +298,14 @@ class PassageCutter:
                 chunk = replace(hit.chunk, spans=(Span(0, len(hit.chunk.text)),))
                 yield _Source(document, [(hit, evidence)], runs_of_chunks([chunk], read, name), is_placed=False)
 
-    def _fill(self, evidence: _Evidence, budget: int) -> list[_Run]:
-        """Return the runs of units that fill a budget, in their order."""
-        filling, refused = _Filling(evidence, budget), 0
-        for unit in np.argsort(-evidence.scores, kind="stable").tolist():
-            if evidence.scores[unit] <= 0 or refused == _MAX_REFUSED:
+    def _fill(self, evidence: _Evidence, budget: int, room: int) -> list[_Run]:
+        """Return the runs of units that fill the ``room`` in a budget, in their order."""
+        filling, refused = _Filling(evidence, budget, room), 0
+        for part in dict.fromkeys(filling.starts[unit] for unit in evidence.ranked):
+            if refused == _MAX_REFUSED:
                 break
-            if not filling.has(unit):
-                refused = 0 if filling.take(unit, self.min_tokens, self.max_passages) else refused + 1
+            if not filling.has(part):
+                refused = 0 if filling.take(part, self.min_tokens, self.max_passages) else refused + 1
         return sorted(filling.runs)
 
 
@@ -328,6 +330,11 @@ class _Evidence:
     scores: Floats
     counter: Counter
     has_context: bool
+
+    @property
+    def ranked(self) -> list[int]:
+        """The units with evidence, best first."""
+        return [unit for unit in np.argsort(-self.scores, kind="stable").tolist() if self.scores[unit] > 0]
 
     def context(self, unit: int) -> tuple[str, int]:
         """Return the context of a passage that starts with a unit, and its tokens."""
@@ -367,28 +374,30 @@ class _Run(NamedTuple):
 class _Filling:
     """Disjoint runs of units within a budget; those that touch are one."""
 
-    def __init__(self, evidence: _Evidence, budget: int) -> None:
+    def __init__(self, evidence: _Evidence, budget: int, room: int) -> None:
         self.runs = list[_Run]()
-        self._evidence, self._room = evidence, budget
+        self._evidence, self._room = evidence, room
         self._tokens = evidence.table.tokens.tolist()
+        self.starts, self._ends = (own.tolist() for own in evidence.table.taken_together(budget))
 
     def has(self, unit: int) -> bool:
         """Return True if a unit is in a run."""
         return any(run.start <= unit < run.end for run in self.runs)
 
-    def take(self, unit: int, min_tokens: int, max_runs: int | None) -> bool:
-        """Add a unit, with as many beside it as make a run of ``min_tokens``, and fit; return False if it does not fit.
+    def take(self, part: int, min_tokens: int, max_runs: int | None) -> bool:
+        """Add the part that starts at a unit, with those beside it that make a run of ``min_tokens``, and fit; return
+        False if it does not fit.
 
         A run whose context alone does not fit goes without it. One of few words takes those beside it, or no room.
         """
-        run, inside = self._fit(unit, unit + 1)
+        run, inside = self._fit(part, self._ends[part])
         if run is None or (not inside and max_runs is not None and len(self.runs) >= max_runs):
             return False
-        least = min_tokens if self._evidence.table.rows[unit] else max(min_tokens, _SCRAP + 1)
+        least = min_tokens if self._evidence.table.rows[part] else max(min_tokens, _SCRAP + 1)
         while (size := sum(self._tokens[run.start : run.end])) < least:
             if (beside := self._better_side(run)) is None:
                 break
-            wider, within = self._fit(min(run.start, beside), max(run.end, beside + 1))
+            wider, within = self._fit(min(run.start, self.starts[beside]), max(run.end, self._ends[beside]))
             if wider is None:
                 if size <= _SCRAP < least and self.runs:
                     return False

@@ -146,6 +146,8 @@ class WindowScoring:
             kernel = np.where(near & (distances > 0), np.exp(-np.maximum(distances, 0) / reach), 0)
             scores[:-step] += kernel * weights[step:]
             scores[step:] += kernel * weights[:-step]
+        if reach > self.reach and len(scores):  # the best sentence of a smaller budget stays the best
+            scores[self.support(evidence, documents, tokens, middles).argmax()] = scores.max()
         return scores
 
 
