@@ -15,7 +15,8 @@ import numpy as np
 
 from advchunk.errors import check_fields, checked, is_integer, is_number, require
 from advchunk.models.counters import TokenizerLike, as_counter
-from advchunk.records import Floats, Span, with_context, written_metadata
+from advchunk.models.scorers import Scorer, as_scorer
+from advchunk.records import Floats, Ints, Span, with_context, written_metadata
 from advchunk.retrieval.evidence import WindowScoring, soften
 from advchunk.retrieval.locating import Finder, is_whole, place_in_text
 from advchunk.retrieval.neighbors import TEMPERATURE
@@ -43,6 +44,8 @@ DEPTH_TO_CUT = 200
 _AROUND = 350.0
 _HIT_WEIGHT = 0.1  # of the scores of the hits, where the words of the question have 1
 _MAX_REFUSED = 20  # sentences in a row that do not fit
+SCORER_WEIGHT = 0.2
+_JUDGED = 75.0  # tokens of the windows that a scorer is given
 _SCRAP = 8  # tokens of a passage that says nothing alone
 _Kind = TypeVar("_Kind")
 _log = logging.getLogger("advchunk")
@@ -98,6 +101,9 @@ class PassageCutter:
     min_tokens : of a passage, unless the text around it has fewer, >= 0.
     max_passages : at most so many, >= 1; None for any number.
     scoring : how windows score sentences.
+    scorer : a model that knows more than words, such as an embedder or a cross-encoder (`models.scorers.as_scorer`). It
+        scores the windows of 75 tokens that start at the 300 best sentences by words, so its time is that of 300 texts.
+    scorer_weight : of its evidence, where the words have 1, >= 0; None if it takes their place.
 
     >>> from advchunk import RecursiveChunker
     >>> text = "Boil the water. Add green tea. Wait two minutes. Pour it into cups."
@@ -115,12 +121,16 @@ class PassageCutter:
     min_tokens: int = 0
     max_passages: int | None = None
     scoring: WindowScoring = field(default_factory=WindowScoring)
+    scorer: Any = None
+    scorer_weight: float | None = SCORER_WEIGHT
 
     def __post_init__(self) -> None:
         check_fields(self)
         _ = self.language is None or check_language(self.language)
         require(isinstance(self.scoring, WindowScoring), "scoring must be a WindowScoring", self.scoring)
-        for name, value in {"around": self.around, "hit_weight": self.hit_weight}.items():
+        _ = self.scorer is None or self._scorer
+        weights = {"hit_weight": self.hit_weight, "scorer_weight": self.scorer_weight or 0.0}
+        for name, value in {"around": self.around, **weights}.items():
             require(is_number(value), f"{name} must be finite and >= 0", value)
         require(is_integer(self.min_tokens, 0), "min_tokens must be a whole number >= 0", self.min_tokens)
         valid = self.max_passages is None or is_integer(self.max_passages, 1)
@@ -217,6 +227,10 @@ class PassageCutter:
         return WarningLog()
 
     @cached_property
+    def _scorer(self) -> Scorer:
+        return as_scorer(self.scorer)
+
+    @cached_property
     def _counter(self) -> Counter:
         return as_counter(self.tokenizer)
 
@@ -259,9 +273,23 @@ class PassageCutter:
         table = UnitTable([(number, run) for number, source in enumerate(sources) for run in source.runs])
         postings = table.postings(AskedTerms.of(question, reader.vocabulary))
         scores = self.scoring.score(postings, table.regions, table.tokens, table.own_words)
-        scores += self.hit_weight * _spread(sources, table)
+        of_hits = self.hit_weight * _spread(sources, table)
+        if self.scorer is not None:
+            own = self._judge(question, table, scores + of_hits)
+            scores = own if self.scorer_weight is None else scores + self.scorer_weight * own
+        scores = scores + of_hits
         scores = self.scoring.support(scores, table.documents, table.tokens, table.middles, budget)
         return _Evidence(sources, table, scores, reader.counter, self.context)
+
+    def _judge(self, question: str, table: UnitTable, found: Floats) -> Floats:
+        """Return the evidence of the scorer for each unit."""
+
+        def call(starts: Ints, ends: Ints) -> Floats:
+            windows = zip(starts.tolist(), ends.tolist(), strict=True)
+            scores: Floats = self._scorer(question, [table.text(*window)[0] for window in windows])
+            return scores
+
+        return self.scoring.judge(found, call, table.regions, table.tokens, _JUDGED)
 
     def _sources(
         self,
