@@ -310,6 +310,22 @@ def test_the_retriever_cuts_passages_and_highlights():
     assert len(short.passages("tea price rum", 100)) == 1
 
 
+def test_coverage_tells_what_a_passage_lacks_and_the_log_why_there_is_none(caplog):
+    retriever = Retriever({"tea.md": RecursiveChunker(max_tokens=30).chunk(TEXT)}, tokenizer="words")
+    for whole in (False, True):
+        passages = retriever.passages("Who kept the key?", 30, whole_chunks=whole)
+        assert max(passage.coverage for passage in passages) == 1
+        asked = "Which physicist kept the radioactive key?"
+        (lacking, *_) = retriever.passages(asked, 30, whole_chunks=whole)
+        assert 0 < lacking.coverage < 0.6  # of its words, the rarest are nowhere
+        assert not retriever.passages(asked, 30, whole_chunks=whole, min_coverage=0.9)
+        assert retriever.passages("Who kept the key?", 30, whole_chunks=whole, min_coverage=1)
+    assert caplog.text.count("no passage has a coverage of 0.9 of the question's words") == 2
+    strict = PassageCutter(tokenizer="words", min_coverage=0.9)
+    assert strict.cut("Who kept the key?", hits_of(TEXT), 20)
+    assert not strict.cut("Which physicist kept it?", hits_of(TEXT), 20)
+
+
 def new_hits(length, size=40):
     """Hits of a text that no reader remembers."""
     words = [f"w{i % 97} tea{i % 5}" + "." * (i % 7 == 0) for i in range(length // 8)]

@@ -27,6 +27,7 @@ from advchunk.retrieval.passage_units import (
     Run,
     UnitReader,
     UnitTable,
+    coverage,
     headings_of,
     runs_in_text,
     runs_of_chunks,
@@ -36,6 +37,7 @@ from advchunk.retrieval.surroundings import Neighborhood, SurroundingsLike, as_s
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO
+from advchunk.text.search_terms import WordTerms
 from advchunk.text.terms import check_language, language_of_all
 
 DEPTH_TO_CUT = 200
@@ -100,6 +102,7 @@ class PassageCutter:
         budget.
     min_tokens : of a passage, unless the text around it has fewer, >= 0.
     max_passages : at most so many, >= 1; None for any number.
+    min_coverage : the least ``coverage`` of a passage, 0..1; if none has so much, the log says so.
     scoring : how windows score sentences.
     scorer : a model that knows more than words, such as an embedder or a cross-encoder (`models.scorers.as_scorer`). It
         scores the windows of 75 tokens that start at the 300 best sentences by words, so its time is that of 300 texts.
@@ -120,6 +123,7 @@ class PassageCutter:
     context: bool = True
     min_tokens: int = 0
     max_passages: int | None = None
+    min_coverage: float = 0.0
     scoring: WindowScoring = field(default_factory=WindowScoring)
     scorer: Any = None
     scorer_weight: float | None = SCORER_WEIGHT
@@ -128,6 +132,7 @@ class PassageCutter:
         check_fields(self)
         _ = self.language is None or check_language(self.language)
         require(isinstance(self.scoring, WindowScoring), "scoring must be a WindowScoring", self.scoring)
+        _check_coverage(self.min_coverage)
         _ = self.scorer is None or self._scorer
         weights = {"hit_weight": self.hit_weight, "scorer_weight": self.scorer_weight or 0.0}
         for name, value in {"around": self.around, **weights}.items():
@@ -147,6 +152,7 @@ class PassageCutter:
         texts: SurroundingsLike | None = None,
         order: PassageOrder = "rank",
         files: Mapping[str, str] | None = None,
+        min_coverage: float | None = None,
     ) -> list[Passage]:
         """Return passages for a question, of at most ``budget`` >= 1 tokens in all, from hits in any order.
 
@@ -167,6 +173,7 @@ class PassageCutter:
         order : "rank" sorts passages by their best sentence; "document" by their document and place.
         files : the names of files by the names of documents, if they differ; a suffix may say that a text is source
             code.
+        min_coverage : as that of the cutter, which None is.
         """
         require(is_integer(budget, 1), "budget must be a whole number >= 1", budget)
         check_order(order)
@@ -183,7 +190,15 @@ class PassageCutter:
             room -= excess
         if not passages and evidence.scores.any():
             _log.warning("no sentence that answers fits into a budget of %d tokens", budget)
+        passages = self._covering(passages, evidence.table.word_weights(evidence.asked), min_coverage)
         return with_lines(sort_passages(passages, order), around.texts.get)
+
+    def covering(
+        self, question: str, hits: Iterable[Hit], passages: Sequence[Passage], min_coverage: float | None = None
+    ) -> list[Passage]:
+        """Return those of other passages from hits that have enough ``coverage`` of a question (`cut`)."""
+        _, table, asked = self._read(question, list(hits), Neighborhood(), {})
+        return self._covering(passages, table.word_weights(asked), min_coverage)
 
     def sentences(
         self,
@@ -266,20 +281,39 @@ class PassageCutter:
         files: Mapping[str, str] = MappingProxyType({}),
     ) -> _Evidence:
         """Return the sentences of hits and of the text around them, scored for a question."""
-        require(isinstance(question, str), "question must be a string", question)
-        reader = self._reader(hits)
-        pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in around.beside)]
-        sources = [*self._sources(pairs, around.texts, reader.read, files)]
-        table = UnitTable([(number, run) for number, source in enumerate(sources) for run in source.runs])
-        postings = table.postings(AskedTerms.of(question, reader.vocabulary))
-        scores = self.scoring.score(postings, table.regions, table.tokens, table.own_words)
+        sources, table, asked = self._read(question, hits, around, files)
+        scores = self.scoring.score(table.postings(asked), table.regions, table.tokens, table.own_words)
         of_hits = self.hit_weight * _spread(sources, table)
         if self.scorer is not None:
             own = self._judge(question, table, scores + of_hits)
             scores = own if self.scorer_weight is None else scores + self.scorer_weight * own
         scores = scores + of_hits
         scores = self.scoring.support(scores, table.documents, table.tokens, table.middles, budget)
-        return _Evidence(sources, table, scores, reader.counter, self.context)
+        return _Evidence(sources, table, asked, scores, self._counter, self.context)
+
+    def _read(
+        self, question: str, hits: Sequence[Hit], around: Neighborhood, files: Mapping[str, str]
+    ) -> tuple[Sequence[_Source], UnitTable, AskedTerms]:
+        """Return the texts of hits and around them, their units, and the terms of a question among them."""
+        require(isinstance(question, str), "question must be a string", question)
+        reader = self._reader(hits)
+        pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in around.beside)]
+        sources = [*self._sources(pairs, around.texts, reader.read, files)]
+        table = UnitTable([(number, run) for number, source in enumerate(sources) for run in source.runs])
+        return sources, table, AskedTerms.of(question, reader.vocabulary)
+
+    def _covering(
+        self, passages: Iterable[Passage], weights: Mapping[WordTerms, float], least: float | None
+    ) -> list[Passage]:
+        """Return the passages that have so much of the weights of a question's words, with their ``coverage``."""
+        least = self.min_coverage if least is None else least
+        _check_coverage(least)
+        rated = [replace(passage, coverage=coverage(passage.prompt_text, weights)) for passage in passages]
+        kept = [passage for passage in rated if passage.coverage >= least]
+        if rated and not kept:
+            best = max(passage.coverage for passage in rated)
+            _log.warning("no passage has a coverage of %g of the question's words; the best has %.2f", least, best)
+        return kept
 
     def _judge(self, question: str, table: UnitTable, found: Floats) -> Floats:
         """Return the evidence of the scorer for each unit."""
@@ -355,6 +389,7 @@ class _Evidence:
 
     sources: Sequence[_Source]
     table: UnitTable
+    asked: AskedTerms
     scores: Floats
     counter: Counter
     has_context: bool
@@ -482,6 +517,10 @@ def soften_hits(hits: Sequence[Hit]) -> list[float]:
     require(bool(np.isfinite(scores).all()), "scores of hits must be finite", scores)
     softened: list[float] = soften(scores, scores.min(initial=np.inf), TEMPERATURE).tolist()
     return softened
+
+
+def _check_coverage(least: float) -> None:
+    require(is_number(least) and least <= 1, "min_coverage must be between 0 and 1", least)
 
 
 def _near(hits: Iterable[Hit], beside: Sequence[Hit], reach: float) -> list[Hit]:

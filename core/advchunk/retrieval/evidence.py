@@ -11,6 +11,7 @@ import numpy as np
 
 from advchunk.errors import check_fields, is_integer, require
 from advchunk.records import Floats, Ints
+from advchunk.retrieval.lexical_index import rarity
 
 _REACHES = 3  # a sentence farther away gets less than a twentieth of the support
 _USUAL = 90.0  # tokens of a neighbor whose support has the full weight
@@ -47,8 +48,7 @@ class Postings:
         """Return the weight of each term, the rarer the higher: (t,)."""
         pairs = np.unique(self.terms * n + self.sentences)
         frequencies = np.bincount(pairs // n, minlength=len(self.repeats))
-        weights: Floats = np.log(1 + (n - frequencies + 0.5) / (frequencies + 0.5)) * self.repeats
-        return weights
+        return rarity(frequencies, n) * self.repeats
 
     def most_telling(self, n: int, most: int) -> Postings:
         """Return the postings of the ``most`` terms with the highest weights."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from itertools import count, pairwise
@@ -42,9 +42,10 @@ from advchunk.records import (
     written_metadata,
 )  # fmt: skip
 from advchunk.retrieval.evidence import LACKING, PAIR, PIECE, Postings
+from advchunk.retrieval.lexical_index import rarity
 from advchunk.text import tables
 from advchunk.text.counters import Counter, counts_of_distinct
-from advchunk.text.search_terms import SearchVocabulary, query_words, word_terms
+from advchunk.text.search_terms import SearchVocabulary, WordTerms, query_words, term_counts, word_terms
 from advchunk.text.sentences import sentences
 from advchunk.text.tiling import leading_space
 
@@ -396,7 +397,7 @@ class AskedTerms:
     how often a term is the stem of a word of the question; ``owners`` and ``pieces`` (p,) the stem of each word of the
     question, -1 for a compound beside its words, and a piece of it. For each word of the texts, ``stems`` is the term
     that is its stem, or -1, and ``counted`` is False for a stop word. ``pairs`` are stem * t + stem of adjacent words
-    of the question, each once.
+    of the question, each once. ``numbers`` are those of its stems that are not stop words, by word.
     """
 
     words: Ints
@@ -407,6 +408,7 @@ class AskedTerms:
     stems: Ints
     counted: NDArray[np.bool_]
     pairs: Ints
+    numbers: dict[WordTerms, int]
 
     @classmethod
     def of(cls, text: str, vocabulary: SearchVocabulary) -> Self:
@@ -421,7 +423,8 @@ class AskedTerms:
         stems[words] = [numbers.get(vocabulary.stem(word), -1) for word in words.tolist()]
         repeats = np.bincount(np.array(asked_stems, np.int64), minlength=len(numbers))
         pairs = np.array([*dict.fromkeys(a * len(numbers) + b for a, b in pairwise(asked_stems))], np.int64)
-        return cls(words, has[words], repeats, owners, pieces, stems, counted, pairs)
+        own = {word: numbers[word.stem] for word in asked if word.stem}
+        return cls(words, has[words], repeats, owners, pieces, stems, counted, pairs, own)
 
     def weights(self, present: Ints) -> Floats:
         """Return the weight of each term, given the stems of the words that texts have: (t,)."""
@@ -492,6 +495,14 @@ class UnitTable:
         )
         return Postings(numbers, np.concatenate([np.repeat(units, many), units_of_pairs])[order], weights[present])
 
+    def word_weights(self, question: AskedTerms) -> dict[WordTerms, float]:
+        """Return the weight of each word of a question, the rarer among the units the higher."""
+        stems = question.stems[self._numbers]
+        units = np.searchsorted(np.cumsum(self._words), np.flatnonzero(stems >= 0), "right")
+        places = np.unique(stems[stems >= 0] * len(self) + units)
+        weights = rarity(np.bincount(places // max(len(self), 1), minlength=len(question.repeats)), len(self))
+        return {word: float(weights[number]) for word, number in question.numbers.items()}
+
     def _pairs(self, question: AskedTerms) -> tuple[Ints, Ints]:
         """Return the number of the question's pair, and the unit, of each pair of words without stop words between
         them.
@@ -542,6 +553,17 @@ class UnitTable:
         """Return the piece that a unit is in, and the number of the unit in it."""
         number = int(self._firsts.searchsorted(unit, "right")) - 1
         return self._pieces[number], unit - int(self._firsts[number])
+
+
+def coverage(text: str, weights: Mapping[WordTerms, float]) -> float:
+    """Return the share of the weight of a question's words that a text has, 0..1; of a word that it lacks, the pieces
+    that it has count.
+    """
+    terms, found = term_counts(text)[0], 0.0
+    for word, weight in weights.items():
+        of_pieces = sum(piece in terms for piece in word.pieces) / max(len(word.pieces), 1)
+        found += weight * (1.0 if word.stem in terms else of_pieces)
+    return found / max(sum(weights.values()), 1e-9)
 
 
 def _joined(arrays: Sequence[Ints]) -> Ints:
