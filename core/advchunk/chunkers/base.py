@@ -564,13 +564,12 @@ class SegmentingChunker(Chunker):
 
     def plan(self, document: Document) -> Plan[Explanation]:
         """Tile the text, decide on cuts, build chunks."""
-        if self.by_size and not self.include_context:
-            budget = self.max_tokens - (self.size("overlap_tokens") if self.overlap_tokens else 0)
-            if chunk := sizes.whole_chunk(document.text, budget, self.counter):
-                return Explanation(document, [chunk], by_size=True)
+        may_be_one = self.by_size and not self.include_context
+        if may_be_one and (chunk := sizes.whole_chunk(document.text, self.max_tokens, self.counter)):
+            return Explanation(document, [chunk], by_size=True)
         limits = self.limits(document)
         units = self.tile(document, limits)
-        segmentation = Segmentation(np.array([0, len(units.edges) - 1]))
+        limits, segmentation = limits.for_units(units), Segmentation(np.array([0, len(units.edges) - 1]))
         if not self.by_size and len(units.edges) > 2:
             segmentation = yield from self.decide(units, limits)
             sizes.check_segmentation(units, segmentation, self.algorithm)

@@ -157,7 +157,8 @@ def _build_chunks(units: Units, cuts: Sequence[int], limits: Limits, contexts: C
     chunks, edges = list[Chunk](), units.edges.tolist()
     section_starts = set(contexts.sections.first_units(edges))
     for before, start, end in zip([0, *cuts], cuts, cuts[1:], strict=False):
-        first = start if start in section_starts else before
+        repeated = max(before, sizes.first_repeated(units.text, edges, chunks[-1])) if chunks else 0
+        first = start if start in section_starts else min(repeated, start)
         origin, names = edges[first], contexts.sections.names(edges[start], edges[end])
         shifted = _shift(limits, origin, edges[start], contexts(start == 0, names), contexts(False, names))
         shifted = replace(shifted, overlap_tokens=0) if first == start else shifted
