@@ -14,8 +14,8 @@ from advchunk.building.contexts import Contexts
 from advchunk.building.sizes import Limits, RunSizes, assemble, assemble_groups, fit
 from advchunk.models.counters import as_counter
 from advchunk.readers import markdown
-from advchunk.records import Document, Span, SpanSet, Strength, Units
-from advchunk.text import sentences, tiling
+from advchunk.records import Block, Document, Span, SpanSet, Strength, Units
+from advchunk.text import sentences, tables, tiling
 from advchunk.text.counters import CHARACTERS, WORDS, CallableCounter, counts_of_distinct
 from chats import every_fourth_line
 from stand_ins import STAND_INS
@@ -286,6 +286,24 @@ def test_prose_is_counted_once(name):
 )
 def test_overlap_costs_a_bit_more(name, count, adds_up, most):
     assert shown_per_character(name, LONG["prose"](8000), count, adds_up, overlap_tokens=8) <= most
+
+
+def test_the_work_for_a_wide_table_grows_with_its_columns(monkeypatch):
+    cells, read = tables.cells, list[int]()
+    monkeypatch.setattr(tables, "cells", lambda text, kind: read.append(len(text)) or cells(text, kind))
+
+    def characters_read(columns):
+        """Return how often a character is counted, or searched for cells."""
+        read.clear()
+        counter = Counting(lambda text: len(text.split()), adds_up=True)
+        rows = [[f"{name}{i}" for i in range(columns)] for name in ("column", *"abc")]
+        rows.insert(1, ["---"] * columns)
+        text = "".join(f"| {' | '.join(row)} |\n" for row in rows)
+        document = Document(text, blocks=(Block("table", Span(0, len(text))),))
+        assert advchunk.RecursiveChunker(max_tokens=64, tokenizer=counter).chunk(document)[-1].context
+        return (counter.shown + sum(read)) / len(text)
+
+    assert characters_read(2000) < 1.2 * characters_read(500)
 
 
 @st.composite
