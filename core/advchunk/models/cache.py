@@ -132,13 +132,12 @@ class RedisStore:
     def __post_init__(self) -> None:
         with suppress(ValueError):
             hide(unquote(urlsplit(self.url).password or ""))
-        rule = "the URL of a cache must be redis://HOST:PORT/NUMBER, rediss://... or unix://PATH, "
-        rule += "with options that the redis client takes and the password percent-encoded"
-        is_valid = False
         with suppress(ValueError, TypeError, AttributeError):  # which may hold a part of the password
             _redis_client(self.url, os.getpid()).connection_pool.make_connection()  # does not connect yet
-            is_valid = True
-        require(is_valid, rule, "another")
+            return
+        rule = "the URL of a cache must be redis://HOST:PORT/NUMBER, rediss://... or unix://PATH, "
+        rule += "with options that the redis client takes and the password percent-encoded"
+        require(False, rule, "another")
 
     def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
         """Return the stored values."""

@@ -127,10 +127,8 @@ def chat_model(llm: ChatModelLike | str | None, name: str, budget: Budget | None
     return chat.as_chat(_shared_endpoint(llm, name) if isinstance(llm, str) else llm, budget=budget)
 
 
-@lru_cache(maxsize=16)
-def _shared_endpoint(base_url: str, model: str) -> OpenAIChat:
-    """Return one model for all callers, so that they share its connections and its limit on concurrency."""
-    return OpenAIChat(base_url, model)
+# One model for all callers, so that they share its connections and its limit on concurrency.
+_shared_endpoint = lru_cache(maxsize=16)(OpenAIChat)
 
 
 @dataclass(eq=False)

@@ -6,6 +6,7 @@ Bio-MCP, "Chunking Strategy", 2025, step 9, and the code of its search service, 
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from advchunk.chunkers.biomedical.params import BiomedicalAbstractParams
@@ -23,13 +24,10 @@ BOOSTS: Mapping[str, float] = {
 
 _RECENCY = ((2, 0.1), (5, 0.05), (10, 0.02))  # years since publication, and the boost of articles of at most that age
 _SIZES = ("target_tokens", "max_tokens", "min_tokens", "overlap_tokens")
-_PARAMETERS = {
-    **{f"BIO_MCP_CHUNKER_{name.upper()}": name for name in _SIZES},
-    "BIO_MCP_CHUNKER_VERSION": "chunker_version",
-    "BIO_MCP_UUID_NAMESPACE": "namespace",
-}
+_PARAMETERS = {f"BIO_MCP_CHUNKER_{name.upper()}": name for name in _SIZES}
+_PARAMETERS |= {"BIO_MCP_CHUNKER_VERSION": "chunker_version", "BIO_MCP_UUID_NAMESPACE": "namespace"}
 _BOOSTS = {f"BIO_MCP_BOOST_{name.upper()}_SECTION": name for name in BOOSTS if name != "quality"}
-_BOOSTS["BIO_MCP_QUALITY_BOOST_FACTOR"] = "quality"
+_BOOSTS |= {"BIO_MCP_QUALITY_BOOST_FACTOR": "quality"}
 _PREFIXES = ("BIO_MCP_CHUNKER_", "BIO_MCP_UUID_", "BIO_MCP_BOOST_", "BIO_MCP_QUALITY_")
 
 
@@ -71,10 +69,9 @@ def _read(
 
 
 def _convert(variable: str, text: str, kind: type) -> Any:
-    rule = f"{variable} must be a {'whole' if kind is int else 'finite'} number >= 0"
-    try:
+    value: Any = None
+    with suppress(ValueError):
         value = kind(text)
-    except ValueError:
-        value = None
+    rule = f"{variable} must be a {'whole' if kind is int else 'finite'} number >= 0"
     require(kind is str or is_number(value), rule, text)
     return value

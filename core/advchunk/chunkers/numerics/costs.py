@@ -44,8 +44,8 @@ def by_length(values: Floats, block: Block) -> Floats:
 class BlockCost:
     """A `SegmentCost` whose values are computed for a block at once."""
 
-    # returns a function of a block that returns its costs, (ends, starts); those of no segment are ignored. It is
-    # called for each block in the order of block_slices, and may keep what it needs for the next one
+    # Returns a function that gives the (ends, starts) costs of a block; those of no segment are ignored. It is called
+    # for the blocks in the order of `block_slices`, and may keep what it needs for the next one.
     start: Callable[[], Callable[[Block], Floats]]
 
     def blocks(self, first: Ints) -> Iterator[tuple[Block, Floats]]:
@@ -59,11 +59,6 @@ class BlockCost:
         for (ends, starts), values in self.blocks(first):
             for end, row in enumerate(values, start=ends.start):
                 yield row[lows[end - 1] - starts.start : end - starts.start]
-
-
-def by_blocks(cost: Callable[[Block], Floats]) -> BlockCost:
-    """Return the cost of a function that keeps nothing from one block to the next."""
-    return BlockCost(lambda: cost)
 
 
 def evidence(rows: Floats) -> SegmentCost:
