@@ -15,7 +15,7 @@ from advchunk.engine import ChatRequest, Job, Plan, completed
 from advchunk.engine.plans import Done, advance
 from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner
 from advchunk.enrich.document_context import DocumentContext
-from advchunk.errors import BadModelOutput, ConfigurationError, first_line, is_integer, is_number, require
+from advchunk.errors import ConfigurationError, first_line, is_integer, is_number, require
 from advchunk.models.cache import Cached, CacheLike, with_cache
 from advchunk.models.chat import Budget, Chat, ChatModelLike, usable_answer
 from advchunk.models.counters import TokenizerLike, as_counter
@@ -376,15 +376,6 @@ class Enricher(ABC):
         resources = {"llm": llm, "tokenizer": identity(self.tokenizer), "cache": "", "timeout": None, "budget": None}
         values = {f.name: resources.get(f.name, getattr(self, f.name)) for f in fields(self)}
         return hashlib.sha256(json.dumps([self.writes, self.version, values]).encode()).hexdigest()[:16]
-
-
-def get_property(answer: Any, name: str, kind: type[_T]) -> _T:
-    """Return a property of an answer; raise `BadModelOutput` if it is missing or has another type."""
-    value = answer.get(name) if isinstance(answer, dict) else None
-    if isinstance(value, kind):
-        return value
-    msg = f"an answer must have {name!r}, a {kind.__name__}, got {str(answer)[:80]!r}"
-    raise BadModelOutput(msg)
 
 
 def default_prompt(stage: str) -> str:

@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any, ClassVar, Final, NamedTuple
 
 from advchunk.engine import Plan
-from advchunk.enrich.base import Enricher, Estimate, Pairs, check_placeholders, default_prompt, get_property
+from advchunk.enrich.base import Enricher, Estimate, Pairs, check_placeholders, default_prompt
 from advchunk.enrich.document_context import DocumentContext, fold_case_and_space
 from advchunk.enrich.faithfulness import invented, unfaithful_edit
 from advchunk.errors import ConfigurationError, is_number, require, require_answer
-from advchunk.models.prompts import TEXT, fill_prompt, object_schema, single_line, unescape
+from advchunk.models.prompts import TEXT, fill_prompt, get_property, object_schema, single_line, unescape
 from advchunk.records import Chunk, with_context, written_metadata
 from advchunk.text.detection import AUTO, declared_language, language_of
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, NamedTuple
 
 from advchunk.engine import ChatRequest, Plan
-from advchunk.enrich.base import Enricher, Estimate, check_placeholders, default_prompt, get_property
+from advchunk.enrich.base import Enricher, Estimate, check_placeholders, default_prompt
 from advchunk.enrich.document_context import DocumentContext
 from advchunk.errors import is_integer, require, require_answer
-from advchunk.models.prompts import TEXT, fill_prompt, object_schema, single_line
+from advchunk.models.prompts import TEXT, fill_prompt, get_property, object_schema, single_line
 from advchunk.records import Chunk
 
 _NOTES, _SUMMARY = object_schema(needs=TEXT, says=TEXT), object_schema(summary=TEXT)

@@ -171,7 +171,7 @@ def _shift(limits: Limits, origin: int, start: int, own: tuple[str, int], other:
 
 
 def _parent(document: Document) -> str:
-    """Return the ``parent_uid`` of the chunks of a document; without any id, one by its content, so that they differ."""
+    """Return the ``parent_uid`` of the chunks of a document; without an id, one by its content, so that they differ."""
     pmid = document.metadata.get("pmid")
     content = f"{document.metadata.get('title', '')}\n{document.text}".encode("utf-8", "surrogatepass")
     name = f"pubmed:{pmid}" if pmid else document.id or f"sha256:{sha256(content).hexdigest()}"

@@ -13,13 +13,7 @@ from advchunk.chunkers.biomedical.params import BiomedicalAbstractParams
 from advchunk.errors import ConfigurationError, did_you_mean, is_number, require
 from advchunk.records import written_metadata
 
-BOOSTS: Mapping[str, float] = {
-    "Results": 0.15,
-    "Conclusions": 0.12,
-    "Methods": 0.05,
-    "Background": 0.02,
-    "quality": 0.1,
-}
+BOOSTS = {"Results": 0.15, "Conclusions": 0.12, "Methods": 0.05, "Background": 0.02, "quality": 0.1}
 """The published boosts, as shares of a score: of sections, and of a source of the best quality."""
 
 _RECENCY = ((2, 0.1), (5, 0.05), (10, 0.02))  # years since publication, and the boost of articles of at most that age

@@ -60,9 +60,8 @@ class GrobidClient:
     def __post_init__(self) -> None:
         require(is_plain_url(self.url), "url must be http(s)://host:port, without user, password or query", "another")
         require(self.timeout > 0, "timeout must be > 0 seconds", self.timeout)
-        require(self.retries >= 0, "retries must be >= 0", self.retries)
-        require(self.backoff >= 0, "backoff must be >= 0 seconds", self.backoff)
-        require(self.longest_wait >= 0, "longest_wait must be >= 0 seconds", self.longest_wait)
+        for name in ("retries", "backoff", "longest_wait"):
+            require(getattr(self, name) >= 0, f"{name} must be >= 0", getattr(self, name))
 
     def process(self, pdf: PDF, *, keep: bool = False) -> str:
         """Return the TEI of a PDF.
@@ -84,7 +83,7 @@ class GrobidClient:
         kept = kept_at(path) if path and keep else None
         if path and kept and kept.is_file() and kept.stat().st_mtime_ns >= path.stat().st_mtime_ns:
             return decode(kept.read_bytes()).text
-        data, name = pdf if isinstance(pdf, bytes) else Path(pdf).read_bytes(), path.name if path else "bytes"
+        data, name = (pdf, "bytes") if isinstance(pdf, bytes) else (Path(pdf).read_bytes(), Path(pdf).name)
         require_pdf(data, name)
         text: str = run_coroutine(retrying(self, "grobid")(self._post, name, data))
         if kept:

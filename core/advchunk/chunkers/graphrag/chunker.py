@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import chain, islice
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -21,12 +20,11 @@ from advchunk.chunkers.explanations import Explanation
 from advchunk.chunkers.graphrag import communities as leiden
 from advchunk.chunkers.graphrag.central_sentences import Sentence, Summary, summarize
 from advchunk.chunkers.graphrag.chat import Asker, ChatExtractor, ReportWriter, material
-from advchunk.chunkers.graphrag.communities import Community
+from advchunk.chunkers.graphrag.communities import Community, Node, build_tree, place_leaves
 from advchunk.chunkers.graphrag.corpus import Corpus, Leaf, find_entities, make_passage, split_sentences
 from advchunk.chunkers.graphrag.extraction import LeafText, RuleExtractor
 from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Weighting, build_graph
 from advchunk.chunkers.graphrag.phases import PhasedRunner, Phases, arun_phases, run_phases
-from advchunk.chunkers.graphrag.tree import Node, build_tree, place_leaves
 from advchunk.chunkers.model_bases import ChatParams
 from advchunk.chunkers.params import AS_PUBLISHED, RESOURCE, Bounds
 from advchunk.engine import Job, Plan, completed
@@ -230,7 +228,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
             weighting=self.weighting,
             language=self.language,
         )
-        (communities,) = yield [Job(self._communities(graph), self.timeout, self._without_communities)]
+        (communities,) = yield [self._search(graph)]
         if not every:
             return Corpus([], leaves, tuple(communities), (), graph)
         sentences = [
@@ -254,9 +252,9 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
             for edges in [self._sentences(explanation).edges.tolist()]
             for chunk in ids.assign(explanation.document.source, explanation.chunks)
         ]
-        passages = (make_passage(chunk, spans, documents[name].document.text) for name, chunk, spans in parts)
         extractions = yield (
-            self._extraction(chunk, passage) for (_, chunk, _), passage in zip(parts, passages, strict=True)
+            self._extraction(chunk, make_passage(chunk, spans, documents[name].document.text))
+            for name, chunk, spans in parts
         )
         leaves = {name: list[Leaf]() for name in documents}
         for (name, chunk, spans), extraction in zip(parts, extractions, strict=True):
@@ -272,7 +270,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         return self._recoverable(plan, lambda status: rules.extract(passage)._replace(status=status), message)
 
     def _recoverable(self, plan: Plan[_T], otherwise: Callable[[str], _T], message: str) -> Job[_T]:
-        """Return a job that, if the plan of a model fails, warns and has another result, given the status."""
+        """Return a job that, if its plan fails, warns and has another result, given the status."""
 
         def recover(error: Exception) -> Job[_T]:
             if isinstance(error, (ConfigurationError, ImportError)):
@@ -283,17 +281,15 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
 
         return Job(plan, self.timeout, recover)
 
-    def _communities(self, graph: KnowledgeGraph) -> Plan[list[Community]]:
-        yield from ()
-        edges = ((a, b, edge.weight) for (a, b), edge in graph.edges.items())
-        return leiden.detect_hierarchy(edges, self.max_community, seed=self.seed, resolution=self.resolution)
+    def _search(self, graph: KnowledgeGraph) -> Job[list[Community]]:
+        def plan() -> Plan[list[Community]]:
+            yield from ()
+            edges = ((a, b, edge.weight) for (a, b), edge in graph.edges.items())
+            return leiden.detect_hierarchy(edges, self.max_community, seed=self.seed, resolution=self.resolution)
 
-    def _without_communities(self, error: Exception) -> Job[list[Community]]:
-        if self.fallback_chunker() is None or isinstance(error, (ConfigurationError, ImportError)):
-            raise error
-        name = type(error).__name__
-        _log.warning("communities were not found (%s: %s), the corpus has none", name, first_line(error))
-        return Job(completed([]))
+        if self.fallback_chunker() is None:
+            return Job(plan(), self.timeout)
+        return self._recoverable(plan(), lambda _: [], "communities were not found, the corpus has none")
 
     def _summarize(
         self, tree: Sequence[Node], sentences: Sequence[Sequence[Sentence]], graph: KnowledgeGraph
@@ -301,10 +297,9 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         """Return the summaries of the nodes."""
         counter, most = self.counter, self.size("summary_tokens")
         names = {key: entity.name for key, entity in graph.entities.items()}
-        summaries = list[Summary]()
-        for node in tree:
-            below = [sentence for leaf in node.below for sentence in sentences[leaf]]
-            summaries.append(summarize(below, graph.strengths(node.members), names, most, counter))
+        below = ([sentence for leaf in node.below for sentence in sentences[leaf]] for node in tree)
+        strengths = (graph.strengths(node.members) for node in tree)
+        summaries = [summarize(*pair, names, most, counter) for pair in zip(below, strengths, strict=True)]
         if self._asker is None:
             return summaries
         writer = ReportWriter(self._asker, most, self.material_tokens, counter)
@@ -360,9 +355,6 @@ def _with_status(extract: Summary, status: str) -> Summary:
 
 def _add_links(chunk: Chunk, above: Sequence[Chunk]) -> Chunk:
     """Add the granularity, and the id of the parent, to the metadata of a chunk."""
-    if chunk.parent is None:
-        written = {"granularity": "document"}
-    else:
-        granularity = "section" if chunk.index < len(above) else "paragraph"
-        written = {"granularity": granularity, "parent_id": above[chunk.parent].id}
+    written = {"granularity": "section" if chunk.index < len(above) else "paragraph"}
+    written |= {"granularity": "document"} if chunk.parent is None else {"parent_id": above[chunk.parent].id}
     return replace(chunk, metadata=write_metadata(chunk.metadata, written))
