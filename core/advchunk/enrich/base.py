@@ -55,8 +55,7 @@ class Estimate:
     requests : number of requests.
     prompt_tokens : tokens of all prompts.
     prefix_tokens : of these, the tokens with which an earlier prompt of the same document begins, too. Endpoints with a
-        prefix cache process them once, and many charge less for them; some only if the prefix is long, such as 1,024
-        tokens.
+        prefix cache process them once, and many charge less for them; some only from some 1,024 tokens on.
     completion_tokens : maximum tokens of all answers.
 
     >>> Estimate(10, 9_000, 3_600, 2_000).cost(0.5, 2.0, cached=0.05)
@@ -73,8 +72,7 @@ class Estimate:
         return type(self)(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
 
     def cost(self, prompt: float, completion: float, *, cached: float | None = None) -> float:
-        """Return the maximum cost, given the prices of a million tokens: of prompts, of answers, and of cached
-        prefixes.
+        """Return the maximum cost at these prices of a million tokens of prompts, answers, and cached prefixes.
 
         None for ``cached`` is the price of prompts.
         """
@@ -97,16 +95,14 @@ class Enricher(ABC):
 
     Parameters
     ----------
-    llm : base URL of an OpenAI-compatible endpoint, or any model that `models.chat.as_chat` accepts. It sets the number
-        of concurrent calls.
+    llm : URL of an OpenAI-compatible endpoint, or any model of `models.chat.as_chat`, which sets the concurrency.
     llm_model : name of the model at the endpoint if ``llm`` is a URL.
     budget : limit on the cost of all calls of this enricher, whatever the model (`models.chat.Budget`); None keeps the
         model's own. Chunks that are over it fail with `BudgetExceeded`; what was answered is kept.
     cache : cache of answers: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
     tokenizer : token counter (see `models.counters.as_counter`); pass the chunker's.
     max_tokens : maximum tokens of a chunk with its enrichment, >= 1; pass the chunker's. None is unlimited.
-    max_context : maximum tokens of a prompt and its answer, >= 2048, counted by ``tokenizer``; stay well below the
-        model's limit.
+    max_context : maximum tokens of a prompt and its answer, >= 2048, by ``tokenizer``; well below the model's limit.
     temperature : sampling temperature, 0..2. Framework models and functions use their own.
     seed : sampling seed, >= 0, if the endpoint supports seeds.
     attempts : maximum number of requests until an answer can be parsed, >= 1; each uses the next ``seed``.
@@ -191,7 +187,7 @@ class Enricher(ABC):
             document's text: for a chunker that reads a format, pass what its ``read`` returns.
         on_error : how to handle a chunk that fails: "skip" it, with a warning in the log for the first of each kind of
             error; "raise"; "collect" it in the result's ``failures``; or a callable that takes each `ChunkFailure`. An
-            error of the call itself is always raised.
+            error of the call is raised.
         progress : called with the number of chunks done; True shows a progress bar.
         """
         return self._runner.run(pairs, _first_of_each(on_error), progress)
@@ -216,8 +212,7 @@ class Enricher(ABC):
         """Return at most the requests that `enrich_many` would send for documents with their chunks, and their tokens.
 
         Answers in the ``cache`` cost nothing. Tokens are counted by ``tokenizer``, without those of a chat template.
-        Retries are not included. A request that depends on an answer that is not in the cache is assumed to be sent,
-        and as long as it can be.
+        Retries are not included. A request that depends on an answer that is not in the cache counts as the longest.
 
         >>> from advchunk import RecursiveChunker
         >>> from advchunk.enrich import ContextualEnricher

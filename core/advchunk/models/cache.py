@@ -40,8 +40,6 @@ _COOLDOWN = 30.0  # least seconds before a store that failed is tried again
 _PATIENCE = 0.05  # greatest share of the time that is spent on a store that fails
 _LOCK = Lock()
 _log = logging.getLogger("advchunk")
-
-
 _MAX_KEYS = 500  # per SQL statement; SQLite's own limit is 999 or more
 _LOCK_TIMEOUT = 5.0  # seconds to wait for another process; then calling the model is better
 
@@ -123,8 +121,7 @@ class FileStore:
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class RedisStore:
     """A store in Redis or a server with its protocol, at a ``redis://``, ``rediss://`` or ``unix://`` URL, whose
-    password is never shown. Raises `ConfigurationError` for a URL that the client does not take, `MissingExtra` without
-    ``redis``.
+    password is never shown. Raises `ConfigurationError` for a URL that the client does not take, or `MissingExtra`.
     """
 
     url: str = field(repr=False)
@@ -250,9 +247,8 @@ def _decode(kind: str, item: Any, value: bytes) -> Any:
 
 def _stack(rows: list[Any]) -> Floats:
     widths = sorted({len(row) for row in rows})
-    require_answer(
-        len(widths) == 1, f"an embedder must return rows as long as those in its cache, got lengths {widths}"
-    )
+    rule = "an embedder must return rows as long as those in its cache"
+    require_answer(len(widths) == 1, f"{rule}, got lengths {widths}")
     return np.stack(rows)
 
 

@@ -67,8 +67,7 @@ def sentence_rows(
     reach: float = UNIT_REACH,
     share: float = SHARE,
 ) -> list[Floats]:
-    """Return, for each chunk, the unit vectors of its units (`units_in`), mixed with their context, then with the
-    chunk.
+    """Return the unit vectors of each chunk's units (`units_in`), mixed with their context, then with the chunk.
 
     A chunk is as similar to a question as the most similar of its rows (ours; ranking a text by its best passage:
     Callan 1994, "Passage-level evidence in document retrieval", SIGIR). ``vectors`` are the (c, d) of `chunk_vectors`,

@@ -140,8 +140,7 @@ def window_sums(rows: Floats, width: int) -> tuple[Floats, Floats]:
 
 def jensen_shannon(p: Floats, q: Floats) -> Floats:
     """Return the (n,) Jensen-Shannon divergences, 0..1 bits, of the rows of two (n, k) arrays of values >= 0. Rows are
-    scaled to sum to 1; none may be all zero. Lin 1991, "Divergence measures based on the Shannon entropy", IEEE
-    Transactions on Information Theory 37(1).
+    scaled to sum to 1; none may be all zero. Lin 1991, "Divergence measures based on the Shannon entropy".
     """
     p, q = (x / x.sum(axis=1, keepdims=True) for x in (p, q))
     m = (p + q) / 2

@@ -219,8 +219,8 @@ def test_a_pdf_is_read_to_a_document_that_says_where_it_comes_from(paper):
         ({"url": "http://me:secret@localhost"}, "url must be http"),
         ({"timeout": 0}, "timeout must be > 0 seconds, got 0"),
         ({"retries": -1}, "retries must be >= 0, got -1"),
-        ({"backoff": -1}, "backoff must be >= 0 seconds, got -1"),
-        ({"longest_wait": -1}, "longest_wait must be >= 0 seconds, got -1"),
+        ({"backoff": -1}, "backoff must be >= 0, got -1"),
+        ({"longest_wait": -1}, "longest_wait must be >= 0, got -1"),
     ],
 )
 def test_a_bad_setting_is_an_error(bad, rule):

@@ -69,8 +69,7 @@ class GrobidClient:
         Parameters
         ----------
         pdf : path or content of a PDF.
-        keep : write the TEI next to the PDF, as ``paper.grobid.tei.xml``, and read that file next time, unless the PDF
-            is newer. Nothing is written for bytes.
+        keep : write the TEI of a path beside it, as ``paper.grobid.tei.xml``, and read that unless the PDF is newer.
 
         Raises
         ------

@@ -40,8 +40,7 @@ class PerplexityParams(LanguageModelParams):
     measure : surprise of a sentence: the mean "cross-entropy" of its tokens in nats, as in the published code; or the
         mean of their "perplexity", as in the paper, which the few least likely tokens dominate.
     max_context : maximum context of a token, in tokens, >= 16; None is the model's limit, at most 8192.
-    evict : share of a full context to drop, oldest tokens first, > 0 and < 1; the rest is read again, so less takes
-        longer.
+    evict : share of a full context to drop, oldest tokens first, > 0 and < 1; the rest is read again: less is slower.
     """
 
     algorithm: ClassVar[str] = "perplexity"

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, islice
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -77,8 +78,7 @@ class GraphRAGParams(ChatParams):
     256 tokens without overlap, not 600 with 100 (``max_tokens``, ``overlap_tokens``); an edge weighs its relations over
     the mentions of its ends, not their number (``weighting``); and entities that rules found once are left out
     (``min_mentions``). ``preset="published"`` sets all of this back. Always: chunks end at sentences where they can;
-    the descriptions of an entity are joined, not summarized; and without an ``llm`` rules extract, which the paper does
-    not.
+    the descriptions of an entity are joined, not summarized; and without an ``llm`` rules extract.
 
     Edge et al. 2024, "From local to global: A GraphRAG approach to query-focused summarization". Traag, Waltman & van
     Eck 2019, "From Louvain to Leiden". The rules and the tree are ours.
@@ -128,10 +128,8 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
 
     Parameters
     ----------
-    llm : base URL of an OpenAI-compatible endpoint, or anything `models.chat.as_chat` accepts; None does without a
-        model.
-    cache : keeps answers, and embeddings, between runs: the path of a file, the URL of a Redis, a ``dict``, or a
-        `cache.Store`.
+    llm : URL of an OpenAI-compatible endpoint, or anything `models.chat.as_chat` accepts; None does without a model.
+    cache : keeps answers and embeddings: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
 
     >>> notes = Document("Alice Ames met Bob Bell. Bob Bell and Alice Ames wrote to Carl Cole.", "notes")
     >>> law = Document("Dora Dunn sued Emil Egan. Emil Egan and Dora Dunn met in court.", "law")

@@ -1,8 +1,7 @@
 """Communities of entities on several levels, by hierarchical Leiden, and the tree of a corpus made of them.
 
 graspologic-native finds the communities. Its version decides them: at equal edges and seed, 1.2.5 and 1.3.1 differ on
-nearly every graph. Within a version they are deterministic, and equal to those of microsoft's graphrag under that
-version.
+nearly every graph. Within a version they are deterministic, and microsoft's graphrag has the same.
 """
 
 import math

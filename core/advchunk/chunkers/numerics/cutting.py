@@ -31,9 +31,8 @@ def cheapest_cuts(
     """Return the segmentation of least summed cost plus ``penalty`` per segment, and its total cost.
 
     Exact, ties to the longest last segment, in O(n m d) for segments of at most m units. ``sizes`` and ``minimum`` are
-    in tokens, as is ``budget``, of the largest segment from each unit; one unit is always allowed. If not all segments
-    can reach ``minimum``, as few as possible are smaller; ``segments`` is the number, or the nearest that the budget
-    allows.
+    in tokens, as is ``budget``, of the largest segment from each unit; one unit is always allowed. If ``minimum`` is
+    out of reach, as few as possible are smaller; ``segments`` is the number, or the nearest in the budget.
     """
     n = len(sizes)
     total = np.r_[0, np.cumsum(sizes)]
