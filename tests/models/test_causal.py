@@ -310,7 +310,7 @@ def test_the_error_shows_what_it_was_and_neither_keys_nor_weights():
 
 def test_no_model_is_pickled_to_chunk_and_a_slow_tokenizer_is_refused():
     assert len(PerplexityChunker(lm=Weighty(([2], [1.0]))).chunk("One. Two.")) == 1
-    with pytest.raises(ConfigurationError, match="needs a fast tokenizer"):
+    with pytest.raises(ConfigurationError, match="must have a fast tokenizer"):
         as_causal((models.tiny(), SimpleNamespace(convert_tokens_to_ids=None, is_fast=False)))
 
 

@@ -72,10 +72,7 @@ class Estimate:
         return type(self)(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
 
     def cost(self, prompt: float, completion: float, *, cached: float | None = None) -> float:
-        """Return the maximum cost at these prices of a million tokens of prompts, answers, and cached prefixes.
-
-        None for ``cached`` is the price of prompts.
-        """
+        """Return the maximum cost at the prices of a million tokens; None for ``cached`` is the price of prompts."""
         prices = (prompt, completion, prompt if cached is None else cached)
         require(all(map(is_number, prices)), "prices must be numbers >= 0", prices)
         tokens = (self.prompt_tokens - self.prefix_tokens, self.completion_tokens, self.prefix_tokens)

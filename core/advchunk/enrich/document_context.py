@@ -58,9 +58,7 @@ class DocumentContext:
         return (str(title), *path) if title and path[:1] != (str(title),) else path
 
     def neighbors(self, chunk: Chunk, max_tokens: int, shown: int) -> tuple[str, str]:
-        """Return the last words of the chunk before a chunk at its level, and the first words of that after it. Each at
-        most ``max_tokens``, and nothing of the document's first ``shown`` characters.
-        """
+        """Return the last words before a chunk and the first after it, from its neighbors, past the first ``shown``."""
         text, same, at = self.document.text, *self._neighbors[id(chunk)]
         start = same[at - 1].start if at else chunk.start
         end = same[at + 1].end if at + 1 < len(same) else chunk.end

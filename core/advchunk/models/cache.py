@@ -171,9 +171,7 @@ def _batches(keys: Sequence[str]) -> Iterator[list[str]]:
 
 
 class _CircuitBreaker:
-    """Skips a store for a while after it failed, and logs one warning until it works again. A failed read suspends
-    writing too (it would be of no use), a failed write not reading (a full disk can be read).
-    """
+    """Skips a store for a while after it failed; one warning is logged until it works. A full disk is still read."""
 
     def __init__(self, store: Store) -> None:
         ours = isinstance(store, (FileStore, RedisStore))

@@ -32,9 +32,7 @@ class _Chooses(Protocol):
 
 
 class LanguageModel(_Scores, _Chooses, Protocol):
-    """A custom model: ``surprise`` scores texts, ``choose`` answers; a chunker needs one of them. Optional:
-    ``model_name`` (for fingerprints). An awaited call runs in a thread.
-    """
+    """A custom model with ``surprise``, ``choose``, or both; optional: ``model_name`` (for fingerprints)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,10 +89,7 @@ class Budget:
         return sum(map(len, texts)) + _MESSAGE_OVERHEAD * len(texts), request.max_tokens
 
     def reserve(self, tokens: int) -> bool:
-        """Reserve tokens for a call; return False if it must wait for the cost of calls in flight.
-
-        Raise `BudgetExceeded` if the call may exceed the budget, independent of those in flight.
-        """
+        """Reserve tokens for a call; False: wait for calls in flight. `BudgetExceeded` if it may exceed the budget."""
         with _LOCK:
             spent, limit = self.spent.tokens, inf if self.tokens is None else self.tokens
             if self.requests is not None and self.spent.requests >= self.requests:
@@ -229,9 +226,7 @@ class Chat(ABC):
 
 @dataclass(eq=False)
 class CalledChat(Chat):
-    """A framework's model or a function, with its own settings: temperature, retries, timeouts. Instances are equal if
-    they wrap the same model, so that the engine can merge their requests.
-    """
+    """A framework's model or a function, with its own settings; equal to any other of the same model."""
 
     model: Any
     call: Callable[[Any], Any] = field(repr=False)

@@ -36,9 +36,7 @@ def neighbor_sums(rows: Floats, positions: Floats | Ints, reach: float = REACH) 
 
 
 def chunk_vectors(chunks: Sequence[Chunk], rows: Floats, *, weight: float = WEIGHT, reach: float = REACH) -> Floats:
-    """Add context (`add_context`) from chunks of the same level to the (n, d) unit vectors of one document's chunks. A
-    chunk is at the mean of its characters, in tokens by the mean tokens per character of its level.
-    """
+    """Add context (`add_context`) from chunks of a level, at their mean characters, to one document's unit vectors."""
     levels, vectors = np.array([chunk.level for chunk in chunks]), np.empty_like(rows)
     for level in np.unique(levels).tolist():
         places = np.flatnonzero(levels == level)

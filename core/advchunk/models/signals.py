@@ -111,10 +111,7 @@ def cutoff(scores: Floats, z: float) -> float:
 
 
 def depth_scores(similarity: Floats) -> Floats:
-    """Return each gap's depth below the peaks on both sides, >= 0 (Hearst 1997, "TextTiling", section 5.3).
-
-    It is the sum of the climbs to the left and to the right while the similarity does not fall.
-    """
+    """Return each gap's climbs to the peaks left and right, >= 0 (Hearst 1997, "TextTiling", section 5.3)."""
 
     def climb(s: Floats) -> Floats:
         is_peak = np.r_[False, s[:-1] < s[1:]]  # the value to the left is lower

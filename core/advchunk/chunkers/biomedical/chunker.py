@@ -20,7 +20,7 @@ from advchunk.chunkers.biomedical.params import BiomedicalAbstractParams
 from advchunk.chunkers.biomedical.quantities import QuantityTiler
 from advchunk.chunkers.explanations import Explanation
 from advchunk.engine import Plan, completed
-from advchunk.errors import ConfigurationError
+from advchunk.errors import require
 from advchunk.readers.formats import compose_offsets, detect_format
 from advchunk.readers.pubmed import reader
 from advchunk.records import Chunk, Document, Origin, Segmentation, Span, SpanSet, Units, write_metadata
@@ -54,9 +54,8 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         if not self.normalize:
             layout, labels = super().read(document).blocks or (), reader.find_labels(document.text)
             return replace(document, blocks=reader.section_blocks(document.text, labels, layout))
-        if (markup := detect_format(document.text)) in _NOT_ABSTRACTS:
-            msg = f"biomedical-abstract needs an abstract or a PubMed record, got {markup}: use another chunker"
-            raise ConfigurationError(msg)
+        markup = detect_format(document.text)
+        require(markup not in _NOT_ABSTRACTS, "biomedical-abstract needs an abstract or a PubMed record", markup)
         return compose_offsets(document, reader.read(document.text, id=document.id, metadata=document.metadata))
 
     def chunk_empty(self, document: Document) -> list[Chunk]:

@@ -26,10 +26,7 @@ _PREFIXES = ("BIO_MCP_CHUNKER_", "BIO_MCP_UUID_", "BIO_MCP_BOOST_", "BIO_MCP_QUA
 
 
 def chunker_settings(environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the parameters that an environment (None: this process's) sets for the chunker and its adapters.
-
-    Values that are not numbers and unknown variables raise `ConfigurationError`.
-    """
+    """Return the chunker's parameters that an environment (None: this process's) sets; wrong ones are errors."""
     defaults = {name: getattr(BiomedicalAbstractParams, name) for name in _PARAMETERS.values()}
     return _read(_PARAMETERS, defaults, environment)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from advchunk.engine.threads import run_coroutine
-from advchunk.errors import BadModelOutput, ModelUnavailable, first_line, import_extra, require
+from advchunk.errors import ModelUnavailable, first_line, import_extra, require, require_answer
 from advchunk.models.atomic import open_atomic
 from advchunk.models.connection import TransientError, is_plain_url, retry_after, retrying
 from advchunk.readers.encodings import decode
@@ -91,10 +91,7 @@ class GrobidClient:
         return text
 
     def read(self, pdf: PDF, *, keep: bool = True) -> Document:
-        """Return the document in a PDF, by `process` and `readers.papers.tei.read`.
-
-        Its metadata has ``source``, the path of the PDF, and ``tei``, the path of the file kept next to it.
-        """
+        """Return the document in a PDF; its metadata has ``source``, its path, and ``tei``, the path of the TEI."""
         text, metadata = self.process(pdf, keep=keep), dict[str, str]()
         if not isinstance(pdf, bytes):
             metadata = {"source": os.fspath(pdf)} | ({"tei": str(kept_at(pdf))} if keep else {})
@@ -126,10 +123,8 @@ class GrobidClient:
         status, text = response.status_code, str(response.content.decode("utf-8", "replace"))
         if status == 200 and "<TEI" in text[:4096]:
             return text
-        if status in (200, 204):
-            problem = f"must answer with TEI, got {squeeze(text)[:80]!r} for" if text.strip() else "found no text in"
-            msg = f"GROBID at {self.url} {problem} {name}"
-            raise BadModelOutput(msg)
+        problem = f"must answer with TEI, got {squeeze(text)[:80]!r} for" if text.strip() else "found no text in"
+        require_answer(status not in (200, 204), f"GROBID at {self.url} {problem} {name}")
         msg = f"GROBID at {self.url} refused {name}: HTTP {status}: {squeeze(text)[:_SHOWN]}"
         wait = retry_after(response)
         if status not in _BUSY or (wait or 0) > self.longest_wait:

@@ -121,10 +121,7 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
 
 
 def _judge_cut(opening: Connective | None, inside: bool, before: str) -> tuple[Connective | None, float]:
-    """Return the strong connective with which a unit starts a segment, if any, and the cost of a cut, in ln(n).
-
-    A unit ``inside`` a sentence starts a segment only if the unit before it ends with a semicolon, colon or dash.
-    """
+    """Return the strong connective that starts a segment with a unit, if any, and the cost of a cut there, in ln(n)."""
     follows_break = before.rstrip()[-1:] in BREAKS
     is_strong = opening is not None and opening.strength == "strong" and (follows_break or not inside)
     is_coordinate = follows_break or (opening is not None and opening.kind == "conjunction")

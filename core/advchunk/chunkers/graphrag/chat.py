@@ -102,10 +102,7 @@ class ChatExtractor:
 
 
 def parse_extraction(answer: Any, passage: LeafText, earlier: Iterable[Mention] = ()) -> Extraction:
-    """Return the entities and relations of an answer that the passage has; relations may join ``earlier`` ones, too.
-
-    Raise `BadModelOutput` if the answer has no list of entities, or entities of which the passage has none.
-    """
+    """Return the entities and relations that a passage has; relations may join ``earlier`` ones, too."""
     entities = get_property(answer, "entities", list)
     mentions, names = list[Mention](), {mention.name.casefold(): mention.name for mention in earlier}
     for entity in _objects(entities):

@@ -80,10 +80,7 @@ class Node:
 
 
 def place_leaves(communities: Sequence[Community], leaves: Sequence[Mapping[str, int]]) -> list[int]:
-    """Return each leaf's community (-1 is the root), given its numbers of mentions by canonical name.
-
-    A leaf descends into the community of most mentions (ties to the lower number) as far as any mention is in one.
-    """
+    """Return each leaf's finest community of most mentions (-1: the root), given these by canonical name."""
     parts = defaultdict[int, dict[str, int]](dict)  # by community, the part of each of its members
     for community in communities:
         parts[community.parent].update(dict.fromkeys(community.members, community.number))
@@ -100,10 +97,7 @@ def _finest(mentions: Mapping[str, int], parts: Mapping[int, Mapping[str, int]],
 def build_tree(
     communities: Sequence[Community], leaves: Sequence[Collection[str]], places: Sequence[int]
 ) -> list[Node]:
-    """Return the root and the communities, by depth, then first leaf, so that parents come before children.
-
-    A community with fewer than two children is replaced by its child. ``leaves`` are the canonical names in each.
-    """
+    """Return the root and the communities with two children or more, parents first, by depth, then first leaf."""
     children, own, below = (defaultdict[int, list[int]](list) for _ in range(3))
     for leaf, number in enumerate(places):
         own[number].append(leaf)

@@ -133,10 +133,7 @@ def utiyama_isahara(terms: Terms) -> BlockCost:
 
 
 def _count_cost(terms: Terms, value: Callable[[Ints, Ints], Floats], length_cost: Floats) -> BlockCost:
-    """Return ``length_cost[N] - sum over w of value(n_w, w)`` as the cost of a segment of N terms with counts n_w.
-
-    An end takes time linear in the units in reach with one of its terms (n_w grows there), plus sums over starts.
-    """
+    """Return ``length_cost[N] - sum of value(n_w, w)`` as the cost of a segment of N terms with counts n_w."""
     n = len(terms)
     units = np.repeat(np.arange(n), np.diff(terms.edges))
     # An entry for each term of a unit, sorted by term.

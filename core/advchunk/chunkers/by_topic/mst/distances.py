@@ -165,10 +165,7 @@ def adaptive_lambda(mean: float, p: MSTSemanticParams) -> float:
 def edges_within(
     vectors: Floats, sizes: Ints, stats: DocumentStats, limit: float, p: MSTSemanticParams, runs: Ints | None = None
 ) -> Iterator[Edges]:
-    """Yield the pairs of pieces with a distance of at most ``limit``, in blocks; if given, of different ``runs`` only.
-
-    Cosine distances are >= 0, so pieces are compared only if penalty minus maximum reward is within the limit.
-    """
+    """Yield the pairs of pieces at most ``limit`` apart, in blocks; if given, of different ``runs`` only."""
     n = len(vectors)
     runs = np.arange(n) if runs is None else runs
     offsets = np.arange(1, stats.reach)
