@@ -28,10 +28,9 @@ class SummaryPrompts(NamedTuple):
 class Summaries(Enricher):
     r"""Add a context-aware summary of one sentence to each chunk's ``context``, in two stages.
 
-    First the model sees the document and the chunk, and says in two sentences what the chunk lacks and what it says.
-    Then it condenses these to one sentence, without the document. The sentence follows titles and headings in
-    ``context``, so it is embedded and searched with the text and counts in ``tokens``; it is also in
-    ``metadata["summary"]``. The text does not change.
+    First the model sees the document and the chunk, and says what the chunk lacks and what it says. Then it condenses
+    this to one sentence. The sentence follows titles and headings in ``context``, so it is embedded and searched with
+    the text and counts in ``tokens``; it is also in ``metadata["summary"]``. The text does not change.
 
     The prompt of the first stage has the whole document if it fits into ``max_context``. Otherwise it has the outline
     of its headings, and half of the rest each for its beginning, which introduces names, and the text nearest to the

@@ -67,10 +67,9 @@ def sentence_rows(
 ) -> list[Floats]:
     """Return the unit vectors of each chunk's units (`units_in`), mixed with their context, then with the chunk.
 
-    A chunk is as similar to a question as the most similar of its rows (ours; ranking a text by its best passage:
-    Callan 1994, "Passage-level evidence in document retrieval", SIGIR). ``vectors`` are the (c, d) of `chunk_vectors`,
-    ``rows`` the (n, d) unit vectors of the ``units``, which have sizes; ``share``, 0..1, is the weight of the unit.
-    Half the ``reach`` used for chunks works best.
+    A chunk is as similar to a question as the most similar of its rows (ours; after Callan 1994, "Passage-level
+    evidence"). ``vectors`` are the (c, d) of `chunk_vectors`, ``rows`` the (n, d) unit vectors of the ``units``, which
+    have sizes; ``share``, 0..1, is the weight of the unit. Half the ``reach`` used for chunks works best.
     """
     sizes = units.token_counts()
     mixed = add_context(rows, np.cumsum(sizes) - sizes / 2, weight=weight, reach=reach)

@@ -54,11 +54,6 @@ def breakpoint_threshold(distances: Floats, rule: ThresholdRule, amount: float) 
     return distances, float(np.percentile(distances, amount))
 
 
-def threshold_for_chunks(distances: Floats, number: int) -> float:
-    """Return the threshold that ``number`` - 1 distances exceed, fewer with ties; LangChain's can be off by one."""
-    return float(np.sort(distances)[-number]) if number <= len(distances) else -np.inf
-
-
 def block_similarity(words: Terms, block: int) -> Floats:
     """Return the (n - 1,) cosines of the term counts of up to ``block`` units before and after each gap.
 

@@ -12,7 +12,7 @@ from advchunk.chunkers.numerics import cutting
 from advchunk.chunkers.params import AS_PUBLISHED, Bounds, one_at_most
 from advchunk.engine import Plan, Score
 from advchunk.models.causal import CausalLM, SurpriseMeasure, as_causal
-from advchunk.records import Floats, Segmentation, Units
+from advchunk.records import Floats, Origin, Segmentation, Units
 
 
 @dataclass(kw_only=True)
@@ -91,14 +91,10 @@ class PerplexityChunker(PerplexityParams, LanguageModelChunker):
         if self.combine:
             cuts = join_segments(cuts, units, limits)
         figures = {"surprise": surprise, "threshold": threshold, "minima": minima}
+        origins: Origin | None = "size" if self.combine else None
+        likely = -float(np.sum(surprise))
         return Segmentation(
-            cuts,
-            reason="minimum",
-            gaps=gaps,
-            threshold=threshold,
-            figures=figures,
-            origins="size" if self.combine else None,
-            evidence=-float(np.sum(surprise)),
+            cuts, reason="minimum", gaps=gaps, threshold=threshold, figures=figures, origins=origins, evidence=likely
         )
 
 

@@ -145,14 +145,9 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
         gaps = np.full(len(units) - 1, np.nan)
         gaps[counted[1:] - 1] = 1 - similarity
         figures = {"similarity": similarity, "threshold": threshold, "words": words.tolist()}
+        reasons, cut, near = [*breaks.values()], 1 - threshold, float(similarity.sum())
         return Segmentation(
-            cuts,
-            reason=[*breaks.values()],
-            gaps=gaps,
-            threshold=1 - threshold,
-            figures=figures,
-            least=(words, minimum),
-            evidence=float(similarity.sum()),
+            cuts, reason=reasons, gaps=gaps, threshold=cut, figures=figures, least=(words, minimum), evidence=near
         )
 
     @property

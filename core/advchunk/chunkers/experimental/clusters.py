@@ -129,19 +129,15 @@ class SemanticClusterChunker(SemanticClusterParams, ExperimentalChunker, Embeddi
         sizes = units.token_counts()
 
         def segment(start: int, end: int) -> Segmentation:
-            return self._passages(vectors[start:end], int(sizes[start:end].sum()))
+            rows = signals.center_rows(vectors[start:end]) if self.center else vectors[start:end]
+            labels, gaps = self._cluster(rows, int(sizes[start:end].sum()))
+            figures = {"labels": labels, "clusters": int(labels.max()) + 1, "noise": int((labels < 0).sum())}
+            least, contiguous = self.min_cluster_size, self.contiguous
+            projected = runs.project_labels(labels, rows, least, contiguous=contiguous)
+            return runs.segment_labels(projected, contiguous=contiguous, gaps=gaps, figures=figures, least=least)
 
         n = len(units)
         return segment_windows(self, n, segment, number="n_clusters") if self.method == "hdbscan" else segment(0, n)
-
-    def _passages(self, vectors: Floats, tokens: int) -> Segmentation:
-        """Cluster units, and project the clusters to passages."""
-        rows = signals.center_rows(vectors) if self.center else vectors
-        labels, gaps = self._cluster(rows, tokens)
-        figures = {"labels": labels, "clusters": int(labels.max()) + 1, "noise": int((labels < 0).sum())}
-        least, contiguous = self.min_cluster_size, self.contiguous
-        projected = runs.project_labels(labels, rows, least, contiguous=contiguous)
-        return runs.segment_labels(projected, contiguous=contiguous, gaps=gaps, figures=figures, least=least)
 
     def _cluster(self, rows: Floats, tokens: int) -> tuple[Ints, Floats | None]:
         if self.method == "hdbscan":

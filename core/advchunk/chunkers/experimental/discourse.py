@@ -134,8 +134,7 @@ def segment_costs(
 ) -> SegmentCost:
     """Return the cost of segments, with those of their size, of strong connectives within them, and of the cut before.
 
-    Each unit has tokens, whether it starts a segment, and the cost of a cut before it; ``weight`` is the cost of a
-    segment of size 0, or of twice the ``target``.
+    Arrays are by unit; ``weight`` is the cost of a segment of size 0, or of twice the ``target``.
     """
     total, before = np.r_[0, np.cumsum(sizes)], np.r_[0, np.cumsum(starters)]
 

@@ -56,8 +56,7 @@ class LDATopicParams(WindowedParams, LexicalParams):
 
     Parameters
     ----------
-    num_topics : number of topics of a document (or window), 2..10,000; a ``model`` has its own. Memory is about 15
-        bytes * topics * distinct words of each sentence.
+    num_topics : number of topics of a document (or window), 2..10,000; a ``model`` has its own. Memory grows with it.
     block_size : number of sentences compared on each side of a gap, >= 1; fewer at the ends of the text.
     divergence_threshold : divergence in bits above which a gap is a boundary with ``rule="threshold"``, 0..1.
     rule : rule for boundaries, "threshold" or "depth".
@@ -65,8 +64,7 @@ class LDATopicParams(WindowedParams, LexicalParams):
     n_segments : number of segments, >= 1, before those over ``max_tokens`` are cut; the deepest valleys are cut,
         regardless of the rule, and there are fewer segments if there are fewer valleys.
     measure : score of a gap: "divergence", or TopicTiling's "cosine": 1 - cosine of the counts of most likely topics.
-    samples : number of models trained with consecutive seeds, 1..100; their divergences are averaged. Time grows
-        with ``samples * iterations``; ``timeout`` bounds it.
+    samples : number of models with consecutive seeds, 1..100, whose divergences are averaged; time grows with it.
     iterations : number of passes of the sampler over a document's words, >= 4.
     tolerance : maximum rise of the likelihood in the last quarter of the iterations, in nats per word, > 0; beyond it,
         `NotConverged` is raised and the fallback takes over. None is unlimited (see `topics.train`).

@@ -48,8 +48,7 @@ class TextTilingParams(LexicalParams):
     step : sentences between scored gaps, >= 1. The specification's 5 finds one boundary in five at most (Pk .50 on
         planted topics, no cut .44): take ``preset="hearst"`` (.29) or "fine".
     smooth_width : number of scores in the running mean, odd, >= 1; 1 disables smoothing.
-    cutoff_z : number of standard deviations above the mean that the depth of a boundary must exceed; the paper's
-        conservative cutoff is -0.5, its liberal one -1.0.
+    cutoff_z : standard deviations above the mean that the depth of a boundary must exceed; in the paper -0.5 or -1.
     spacing : sentences within which a boundary has no deeper one and no end of the text, >= 0; in the paper about 2.
     target_tokens : target size of a chunk in tokens, without context and overlap, met within 20 %; at least min_tokens,
         1..(max_tokens - overlap_tokens) / 1.2. A boundary is kept if the text before and after it can be divided into

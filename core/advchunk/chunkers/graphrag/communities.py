@@ -44,8 +44,7 @@ def detect_hierarchy(
     2024): of a repeated pair the last weight counts, whatever the order of the two.
 
     Communities are by level, then number; an entity without an edge is in none. Weights that are not finite and > 0
-    raise `ConfigurationError`. ``seed`` (>= 0) is of the order in which entities are visited; at a higher
-    ``resolution`` (> 0), communities are smaller.
+    raise `ConfigurationError`. ``seed`` is >= 0; a higher ``resolution`` (> 0) makes communities smaller.
     """
     weights = {(min(a, b), max(a, b)): float(weight) for a, b, weight in edges}
     for pair, weight in weights.items():

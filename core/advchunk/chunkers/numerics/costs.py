@@ -1,8 +1,7 @@
 """Additive segment costs for `cutting.cheapest_cuts`.
 
 ``cost(first)`` takes, for each unit, the first unit that a segment ending after it may start at, (n,), non-decreasing.
-For end = 1..n it yields the costs of the segments that end there and start at ``first[end - 1]``, ..., ``end - 1``, so
-a cost may compute each row from the previous one.
+For end = 1..n it yields the costs of the segments that end there and start at ``first[end - 1]``, ..., ``end - 1``.
 """
 
 from collections.abc import Callable, Iterator
