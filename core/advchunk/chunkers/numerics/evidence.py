@@ -86,9 +86,9 @@ def discounted(sums: Sums, noise: Noise, block: Block, squares: Floats) -> Float
     depend on the noise; the result has their precision.
     """
     ends, starts = block
-    ratio, phi = noise.shared / noise.variance, noise.inflation
-    kind, mass = squares.dtype, ratio * (sums.mass - sums.mass[starts.start])
-    variances = np.subtract.outer(mass[ends].astype(kind), mass[starts].astype(kind))
+    kind, ratio, phi = squares.dtype, noise.shared / noise.variance, noise.inflation[: ends.stop - starts.start]
+    before, after = (ratio * (sums.mass[part] - sums.mass[starts.start]) for part in (starts, ends))
+    variances = np.subtract.outer(after.astype(kind), before.astype(kind))
     np.maximum(variances, 0, out=variances)
     variances += by_length(phi.astype(kind), block)
     explained = squares * by_length((ratio / noise.variance / phi).astype(kind), block)
