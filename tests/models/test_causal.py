@@ -172,9 +172,7 @@ def test_perplexity_is_the_mean_of_exponentials(real):
 def by_hand(model, prompt, options):
     """The probability of each option: of its tokens one after the other, with a space before it or without."""
     result = np.zeros(len(options))
-    spelled = {
-        (i, space): tokens_of(prompt + space + option) for i, option in enumerate(options) for space in ("", " ")
-    }
+    spelled = {(i, s): tokens_of(prompt + s + option) for i, option in enumerate(options) for s in ("", " ")}
     start = len(tokens_of(prompt))
     for (i, _), ids in spelled.items():
         chance = 1.0

@@ -30,9 +30,7 @@ from growing import check_growth
 from langchain_advchunk import OptimalSemanticSplitter, vectors_for
 from llamaindex_advchunk import OptimalSemanticNodeParser
 
-TEXT = (
-    "Cats purr. Cats nap all day. A cat eats fish.\n\nJudges sit in court. Courts rule on law. A judge ruled.\n\n" * 3
-)
+TEXT = "Cats purr. Cats nap all day. A cat eats fish.\n\nJudges sit in court. Courts rule. A judge ruled.\n\n" * 3
 
 
 @st.composite
@@ -135,9 +133,7 @@ def test_rows_are_sentences_for_every_algorithm():
     assert len(texts) == len(set(texts))
     paragraphs = {text + "\n\n" for text in TEXT.split("\n\n") if text}
     assert set(texts) == paragraphs | {c.text for c in chunks} | {TEXT[a:b] for c in chunks for a, b in c.row_spans}
-    plain = UniversalSemanticChunker(vectors="units", min_chunk_size=1, threshold=0.9).chunk(
-        "Dr. Smith naps. Cats nap."
-    )
+    plain = UniversalSemanticChunker(vectors="units", min_chunk_size=1, threshold=0.9).chunk("Dr. Smith naps. Cats eat")
     assert [chunk.row_spans[0] for chunk in plain][:2] == [Span(0, 16)] * 2  # "Dr. " is a unit there, and a chunk
 
 
