@@ -24,6 +24,7 @@ def read_file(
     encoding: str | None = None,
     content: Content = "all",
     hidden: bool = False,
+    links: bool = False,
 ) -> Document:
     """Read a file with its layout; its path is the document's id.
 
@@ -38,6 +39,8 @@ def read_file(
     content : "main" keeps of a web page only what it is about (`readers.html`), which needs the extra "web". What was
         left out is counted in the metadata, ``left_out``.
     hidden : read what the file hides, too, such as text, sheets, rows, and slides (`readers.office`).
+    links : write the links of web pages, Office files, and e-books as in Markdown, with their addresses; else just
+        their text.
 
     Raises
     ------
@@ -46,7 +49,7 @@ def read_file(
     MissingExtra : the parser for the format is not installed.
     """
     check_content(content)
-    options = {"content": content, "hidden": hidden}
+    options = {"content": content, "hidden": hidden, "links": links}
     return only(read_documents(path, markup=markup, metadata=metadata, encoding=encoding, options=options))
 
 
@@ -67,7 +70,8 @@ def read_documents(
         if not hasattr(reader, "read_all"):
             return [read_bytes(data, name, id=str(path), metadata=metadata, options=options)]
         with formats.report_reader(name, str(path)):
-            records = reader.read_all(data, id=str(path), metadata=metadata)
+            own = formats.accepted(reader.read_all, {"options": options})
+            records = reader.read_all(data, id=str(path), metadata=metadata, **own)
         return [without_controls(formats.check_read(record, name)) for record in records]
     document = read_text(path, metadata=metadata, encoding=encoding, data=data)
     name = name or formats.detect_file_format(document.id, document.text)
