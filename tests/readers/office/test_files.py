@@ -335,6 +335,16 @@ def test_cells_of_rich_text_that_end_with_a_paragraph_are_cells():
     assert blocks_of(read(f"{{\\rtf1\\ansi {rows}\\pard\\par}}".encode())) == [("table", 0, TABLE)]
 
 
+def test_rich_text_of_a_mac():
+    items = "".join(
+        rf"{{\listtext	\uc0\u8226 	}}{item}\{line}" for item, line in (("hot", "\n"), ("cold", "\r\n"))
+    )
+    text = (
+        rf"{{\rtf1\ansi\cocoartf2639 \f0 Tea is\{chr(10)}\ls1\ilvl0{items}\pard {{\upr{{Green}}{{\*\ud{{Green}}}}}}}}"
+    )
+    assert read(text.encode()).text.split("\n\n") == ["Tea is", "- hot", "- cold", "Green"]
+
+
 def test_characters_beyond_the_first_plane_in_rich_text():
     assert read(rb"{\rtf1\ansi\uc1 Tea \u-10180?\u-8436? hot}").text == "Tea \U0001f30c hot"
 
