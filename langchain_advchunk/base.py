@@ -30,7 +30,7 @@ from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike, as_embedder
 from advchunk.readers.noise import without_controls
 from advchunk.readers.parts import join_parts
-from advchunk.readers.writing import Reading
+from advchunk.readers.writing import ReadingOptions
 from advchunk.records import Floats, write_metadata, written_metadata
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
@@ -132,7 +132,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
         """Return the chunks of ``documents``, as `split_documents` does."""
         return self.split_documents(documents)
 
-    def split_files(self, paths: Paths, **reading: Unpack[Reading]) -> list[Document]:
+    def split_files(self, paths: Paths, **reading: Unpack[ReadingOptions]) -> list[Document]:
         """Return the chunks of files in any format, folders, and archives (`advchunk.chunk_files`).
 
         ``start_index`` is an offset in the text that was read. Metadata is that of the file, with its path as
@@ -141,7 +141,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
         """
         return list(self.lazy_split_files(paths, **reading))
 
-    def lazy_split_files(self, paths: Paths, **reading: Unpack[Reading]) -> Iterator[Document]:
+    def lazy_split_files(self, paths: Paths, **reading: Unpack[ReadingOptions]) -> Iterator[Document]:
         """Yield the chunks of `split_files` as soon as they are ready, in constant memory."""
         options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
         for source, chunks in chunk_files(paths, self.core(), metadata_key="source", **options, **reading):

@@ -50,7 +50,7 @@ from advchunk.models.embedders import EmbedderLike
 from advchunk.models.identity import identity
 from advchunk.readers.noise import without_controls
 from advchunk.readers.parts import join_parts
-from advchunk.readers.writing import Reading
+from advchunk.readers.writing import ReadingOptions
 from advchunk.records import Span, remove_written, write_metadata, written_keys, written_metadata
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
@@ -171,7 +171,7 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         return nodes
 
     def get_nodes_from_files(
-        self, paths: Paths, show_progress: bool = False, **reading: Unpack[Reading]
+        self, paths: Paths, show_progress: bool = False, **reading: Unpack[ReadingOptions]
     ) -> list[BaseNode]:
         """Return the nodes of files in any format, folders, and archives (`advchunk.chunk_files`).
 
@@ -182,7 +182,7 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         return list(self.lazy_nodes_from_files(paths, show_progress, **reading))
 
     def lazy_nodes_from_files(
-        self, paths: Paths, show_progress: bool = False, **reading: Unpack[Reading]
+        self, paths: Paths, show_progress: bool = False, **reading: Unpack[ReadingOptions]
     ) -> Iterator[BaseNode]:
         """Yield the nodes of `get_nodes_from_files` as soon as those of their document are ready, in constant memory.
 

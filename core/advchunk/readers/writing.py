@@ -16,7 +16,7 @@ Content: TypeAlias = Literal["all", "main"]
 """Of a web page, all that it shows, or only what it is about."""
 
 
-class Reading(TypedDict, total=False):
+class ReadingOptions(TypedDict, total=False):
     """Options of reading files; see `readers.files.read_file`."""
 
     encoding: str | None

@@ -1,22 +1,11 @@
 """Markups of text, whose places are exact: LaTeX, reStructuredText, AsciiDoc, and Org."""
 
-from advchunk.registry import Registration
+from advchunk.readers import reader
 
 _DOCUMENT = r"\ufeff?(?:\s|%[^\n]*+\n)*+\\documentclass(?![a-zA-Z])"
-
-REGISTRATIONS = tuple(
-    Registration(
-        kind="reader",
-        name=name,
-        path=f"advchunk.readers.markups.rules:{name.upper()}",
-        summary=summary,
-        suffixes=suffixes,
-        begins=begins,
-    )
-    for name, summary, suffixes, begins in (
-        ("latex", "LaTeX", (".tex", ".ltx"), _DOCUMENT),
-        ("rst", "reStructuredText", (".rst", ".rest"), ""),
-        ("asciidoc", "AsciiDoc", (".adoc", ".asciidoc"), ""),
-        ("org", "Org", (".org",), ""),
-    )
+REGISTRATIONS = (
+    reader("latex", "markups.rules:LATEX", "LaTeX", suffixes=(".tex", ".ltx"), begins=_DOCUMENT),
+    reader("rst", "markups.rules:RST", "reStructuredText", suffixes=(".rst", ".rest")),
+    reader("asciidoc", "markups.rules:ASCIIDOC", "AsciiDoc", suffixes=(".adoc", ".asciidoc")),
+    reader("org", "markups.rules:ORG", "Org", suffixes=(".org",)),
 )
