@@ -36,11 +36,7 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
 
 
 def read_all(
-    data: bytes,
-    *,
-    id: str = "",
-    metadata: Mapping[str, Any] | None = None,
-    options: Mapping[str, Any] | None = None,
+    data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
 ) -> list[Document]:
     """Read the messages of a file, each followed by its attachments, which are read by their names.
 
@@ -61,9 +57,7 @@ def read_all(
 
 
 def _parse(data: bytes) -> EmailMessage:
-    """Parse a message; where the parts of one are not found by its boundary, they are found by the line that begins
-    them.
-    """
+    """Parse a message; parts that are not found by its boundary are found by the line that begins them."""
     message = message_from_bytes(data, policy=policy.default)
     for part in message.walk():
         body = part.get_payload(decode=True) if part.get_content_maintype() == "multipart" else None
@@ -160,9 +154,7 @@ def _body(
 
 
 def _content(part: EmailMessage, name: str) -> Decoded:
-    """Return the text of a part in the encoding that it declares, unless its bytes tell another, else in the one that
-    is found.
-    """
+    """Return the text of a part in the encoding that it declares, or else, as its bytes tell, in another."""
     data, declared = part.get_payload(decode=True), part.get_content_charset() or UTF_8
     data = data if isinstance(data, bytes) else b""
     with suppress(LookupError, UnicodeDecodeError):

@@ -43,11 +43,7 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
 
 
 def read_all(
-    data: bytes,
-    *,
-    id: str = "",
-    metadata: Mapping[str, Any] | None = None,
-    options: Mapping[str, Any] | None = None,
+    data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
 ) -> list[Document]:
     """Read a message of Outlook and its attachments as mail (`readers.mail.messages.read_all`). A text that is
     compressed RTF alone is in ``unread_attachments``. Raise `Unreadable` for other or damaged data, `MissingExtra`

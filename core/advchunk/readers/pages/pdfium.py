@@ -135,9 +135,7 @@ def properties(pdf: Any) -> dict[str, str]:
 
 
 def scan_page(pdf: Any, number: int, find_grids: Callable[[int], list[Grid]], *, render: bool) -> Scan:
-    """Return a page's size and lines, the grids that are drawn on it, and its image if ``render`` is true and there are
-    lines.
-    """
+    """Return a page's size and lines, the grids drawn on it, and its image if ``render`` is true and it has lines."""
     pdfium, raw = import_extra("pypdfium2", "pdf"), import_extra("pypdfium2.raw", "pdf")
     with _PDFIUM:
         try:
@@ -167,22 +165,14 @@ def scan_page(pdf: Any, number: int, find_grids: Callable[[int], list[Grid]], *,
 
 
 def _load_page(raw: Any, pdf: Any, number: int) -> tuple[Any, int]:
-    """Return a page with what is filled in, and the number of its characters before these."""
+    """Return a page with what its form is filled in with, and the number of its other characters, which are first."""
     page = pdf[number - 1]
-    count = range(raw.FPDFPage_GetAnnotCount(page))
-    if not {_annotation_kind(raw, page, i) for i in count} & {raw.FPDF_ANNOT_WIDGET, raw.FPDF_ANNOT_FREETEXT}:
+    if pdf.get_formtype() == raw.FORMTYPE_NONE or not raw.FPDFPage_GetAnnotCount(page):
         return page, MOST_CHARACTERS
     with closing(page), closing(page.get_textpage()) as textpage:
         own = textpage.count_chars()
         raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY)
     return pdf[number - 1], own
-
-
-def _annotation_kind(raw: Any, page: Any, index: int) -> int:
-    annotation = raw.FPDFPage_GetAnnot(page, index)
-    kind = int(raw.FPDFAnnot_GetSubtype(annotation))
-    raw.FPDFPage_CloseAnnot(annotation)
-    return kind
 
 
 def _with_values(lines: list[Line], values: Iterable[Line]) -> list[Line]:
