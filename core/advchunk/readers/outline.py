@@ -373,11 +373,8 @@ def _has_text(flat: str, tree: Sequence[_Unit]) -> bool:
     bare = sum(_is_bare(flat, unit, end) for unit, end in leaves)
     is_named = any(unit.run.is_named for unit in main)
     inside = sum(not unit.mark.in_heading for unit in tree)
-    return (
-        len(tree) >= (2 if is_named else numbering.FEWEST)
-        and 2 * bare <= len(leaves)
-        and (is_named or 3 * inside > len(tree))
-    )
+    are_enough = len(tree) >= (2 if is_named else numbering.FEWEST)
+    return are_enough and 2 * bare <= len(leaves) and (is_named or 3 * inside > len(tree))
 
 
 def _is_bare(flat: str, unit: _Unit, end: int) -> bool:

@@ -23,6 +23,7 @@ from advchunk.engine import Plan, completed
 from advchunk.errors import ConfigurationError
 from advchunk.readers.formats import compose_offsets, detect_format
 from advchunk.readers.pubmed import reader
+from advchunk.readers.pubmed.labels import find_labels, section_blocks
 from advchunk.records import Chunk, Document, Origin, Segmentation, Span, SpanSet, Units, write_metadata
 from advchunk.text import splitters, tiling
 from advchunk.text.counters import Counter
@@ -52,8 +53,8 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         if document.blocks is not None:
             return document
         if not self.normalize:
-            layout, labels = super().read(document).blocks or (), reader.find_labels(document.text)
-            return replace(document, blocks=reader.section_blocks(document.text, labels, layout))
+            layout, labels = super().read(document).blocks or (), find_labels(document.text)
+            return replace(document, blocks=section_blocks(document.text, labels, layout))
         if (markup := detect_format(document.text)) in _NOT_ABSTRACTS:
             msg = f"biomedical-abstract needs an abstract or a PubMed record, got {markup}: use another chunker"
             raise ConfigurationError(msg)
@@ -89,7 +90,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Decide on units by the labels in their text."""
-        layout = reader.section_blocks(units.text, reader.find_labels(units.text))
+        layout = section_blocks(units.text, find_labels(units.text))
         return self._cheapest(units, limits, self._contexts(Document(units.text, blocks=layout)))
 
     def _cheapest(self, units: Units, limits: Limits, contexts: ContextBuilder) -> Segmentation:

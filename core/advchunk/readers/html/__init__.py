@@ -139,14 +139,7 @@ class _Reader:
         self.left_out = Counter[str]()  # pictures without a description, and elements of furniture
         self._elements: Mapping[str, Callable[[LexborNode], Iterator[None]]] = {
             **dict.fromkeys(_KINDS, self._block),
-            **dict.fromkeys(("ul", "ol", "dl", "menu", "dir"), self._list),
-            **dict.fromkeys(("article", "section", "main"), self._section),
-            **dict.fromkeys(("header", "footer", "nav", "aside"), self._furniture),
-            "dt": self._term,
-            "li": self._item,
-            "table": self._table,
-            "tr": self._row,
-            **dict.fromkeys(("td", "th"), self._cell),
+            **{tag: getattr(self, f"_{name}") for name, tags in _ELEMENTS["rules"].items() for tag in tags},
         }
 
     def read(self, root: LexborNode) -> None:

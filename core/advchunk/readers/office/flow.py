@@ -170,4 +170,4 @@ class TableRows:
 
     def write(self, flow: Flow) -> None:
         """Write the table, if it has rows."""
-        add_table(flow, [self.rows], self._heads)
+        add_table(flow, [self.rows], self._heads, 1)

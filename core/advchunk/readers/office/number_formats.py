@@ -15,15 +15,8 @@ _LITERAL = re.compile(r'"([^"]*)"|\\(.)|_.|\*.|\[\$([^\]-]*)[^\]]*\]|\[[^\]hms][
 _SECTION = re.compile(r';(?=(?:[^"]*"[^"]*")*[^"]*$)')
 _DIGITS = re.compile(r"[#0?][#0?,]*(?:\.([#0?]*))?(,*)")
 _MARK = "\ue000"
-_CONDITION = re.compile(r"\[([<>=]{1,2})(-?\d+(?:\.\d+)?)\]")
-_COMPARE = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "=": operator.eq,
-    "<>": operator.ne,
-}
+_CONDITION = re.compile(r"\[(<=?|>=?|=)(-?\d+(?:\.\d+)?)\]")
+_COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq}
 
 
 def format_number(number: float, code: str, *, from_1904: bool = False) -> str:
