@@ -11,14 +11,14 @@ PROLOGUE = r"[\ufeff\s]*(?:<\?xml[^>]*>\s*|<\?[^>]*\?>\s*|<!--(?s:.*?)-->\s*|<!D
 _HTML = rf"[\ufeff\s]*<!(?i:DOCTYPE\s+html)\b|{PROLOGUE}<(?i:html|head|body)\b"
 
 
-def reader(name: str, path: str, summary: str, **more: Any) -> Registration:
+def row(name: str, path: str, summary: str, **more: Any) -> Registration:
     """Return the row of a reader."""
     return Registration(kind="reader", name=name, path=f"{__name__}.{path}", summary=summary, **more)
 
 
 REGISTRATIONS = (
-    reader("markdown", "markdown", "Markdown, and prose", suffixes=(".md", ".markdown", ".mdx", ".qmd", ".rmd")),
-    reader("plain", "plain", "plain text", suffixes=(".txt",)),
-    reader("html", "html", "web pages", extra="html", suffixes=(".html", ".htm", ".xhtml"), begins=_HTML),
-    reader("xml", "generic", "any other XML", shared_suffixes=(".xml", ".nxml", ".tei", ".jats")),
+    row("markdown", "markdown", "Markdown, and prose", suffixes=(".md", ".markdown", ".mdx", ".qmd", ".rmd")),
+    row("plain", "plain", "plain text", suffixes=(".txt",)),
+    row("html", "html", "web pages", extra="html", suffixes=(".html", ".htm", ".xhtml"), begins=_HTML),
+    row("xml", "generic", "any other XML", shared_suffixes=(".xml", ".nxml", ".tei", ".jats")),
 )

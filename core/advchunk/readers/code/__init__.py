@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from advchunk.readers import reader
+from advchunk.readers import row
 
 SUFFIXES: Mapping[str, str] = {
     "bash": "sh bash ksh zsh", "c": "c", "cpp": "cpp cc cxx c++ h hpp hh hxx h++ ipp inl", "csharp": "cs csx",
@@ -14,5 +14,5 @@ SUFFIXES: Mapping[str, str] = {
 _SUFFIXES = tuple(f".{suffix}" for suffixes in SUFFIXES.values() for suffix in suffixes.split())
 _DETECT = f"{__name__}.languages:detect"
 REGISTRATIONS = (
-    reader("code", "code.reader", "source code, by Tree-sitter", extra="code", suffixes=_SUFFIXES, detect=_DETECT),
+    row("code", "code.reader", "source code, by Tree-sitter", extra="code", suffixes=_SUFFIXES, detect=_DETECT),
 )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from advchunk.readers import reader
+from advchunk.readers import row
 
 _STAMP = r"[\[(<]?(?:\d{1,3}:)?\d{1,3}:\d{2}\b"
 _ROLE = (
@@ -38,17 +38,17 @@ _HEAD_LINE = r"\ufeff?\s*WEBVTT(?=\s|\Z)"
 _CLOCK = r"[\ufeff\s]*\d+[ \t]*\r?\n[ \t]*\d+:\d\d:\d\d[,.]\d{1,3}[ \t]*-->"
 _DATE = r"[\ufeff\s\u200e\u200f\u202a]*\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[\s\u202f]"
 REGISTRATIONS = (
-    reader("vtt", "conversations.captions", "captions as WebVTT", begins=_HEAD_LINE, suffixes=(".vtt",)),
-    reader("srt", "conversations.captions", "captions as SubRip", begins=_CLOCK, suffixes=(".srt",)),
-    reader(
+    row("vtt", "conversations.captions", "captions as WebVTT", begins=_HEAD_LINE, suffixes=(".vtt",)),
+    row("srt", "conversations.captions", "captions as SubRip", begins=_CLOCK, suffixes=(".srt",)),
+    row(
         "chat", "conversations.chats", "JSON of Slack, Discord and Teams",
         begins=r"[\ufeff\s]*[\[{]", shared_suffixes=(".json",), detect=f"{__name__}:detect_chat",
     ),
-    reader(
+    row(
         "whatsapp", "conversations.messages", "chats of WhatsApp, as text",
         begins=_DATE, shared_suffixes=(".txt",), detect=f"{__name__}.messages:detect_whatsapp",
     ),
-    reader(
+    row(
         "transcript", "conversations.transcripts", "transcripts of meetings, interviews and hearings",
         begins=BEGINS, shared_suffixes=(".txt",), detect=f"{__name__}.transcripts:detect_transcript",
         refines=("markdown",), metadata_keys=("speakers",),

@@ -1,8 +1,8 @@
 """Mail: messages and mailboxes."""
 
-from advchunk.readers import reader
+from advchunk.readers import row
 
 REGISTRATIONS = (
-    reader("mail", "mail.messages", "messages and mailboxes", suffixes=(".eml", ".mbox"), takes="bytes"),
-    reader("outlook", "mail.outlook", "messages of Outlook", extra="office", suffixes=(".msg",), takes="bytes"),
+    row("mail", "mail.messages", "messages and mailboxes", suffixes=(".eml", ".mbox"), takes="bytes"),
+    row("outlook", "mail.outlook", "messages of Outlook", extra="office", suffixes=(".msg",), takes="bytes"),
 )

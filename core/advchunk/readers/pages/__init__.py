@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from advchunk.readers import reader
+from advchunk.readers import row
 
 # Each parser; of its JSON, keys with the beginnings of their values that no other format has together, what is rare
 # first; and the keys of metadata by which its layout is restored.
@@ -42,16 +42,16 @@ def detect_parser(text: str, name: str = "", metadata: Mapping[str, Any] | None 
 
 
 REGISTRATIONS = (
-    reader(
+    row(
         "docling", "pages.docling", _PARSERS["docling"][0], shared_suffixes=(".json",), begins=r"[\ufeff\s]*[\[{]",
         detect=f"{__name__}:detect_parser", metadata_keys=_PARSERS["docling"][2],
     ),  # detects all parsers
     *(
-        reader(
+        row(
             name, f"pages.parsers.{name}", summary, extra="html" if name == "marker" else "",
             shared_suffixes=(".json",), metadata_keys=keys,
         )
         for name, (summary, _, keys) in [*_PARSERS.items()][1:]
     ),
-    reader("pdf", "pages.pdf", "PDFs with a text layer", extra="pdf", suffixes=(".pdf",), takes="bytes"),
+    row("pdf", "pages.pdf", "PDFs with a text layer", extra="pdf", suffixes=(".pdf",), takes="bytes"),
 )  # fmt: skip
