@@ -71,7 +71,7 @@ NEEDED = {
 }
 
 
-@pytest.mark.parametrize("name", ["langchain", "llamaindex", "retrieval", "migration"])
+@pytest.mark.parametrize("name", ["langchain", "llamaindex", "retrieval", "stores", "migration"])
 def test_a_page_begins_with_what_its_examples_need(name):
     text = (ROOT / "docs" / "guides" / f"{name}.md").read_text(encoding="utf-8")
     beginning = text.split("```")[0]

@@ -3,7 +3,7 @@
 A row is a `Registration`. It says what the rest of the package must know of one thing, and where it is; nothing is
 imported before it is used. The packages in `PACKAGES` list their rows in their ``__init__``, as ``REGISTRATIONS``.
 Other packages declare such a list as an entry point of the group "advchunk.tables", or single objects as one of
-"advchunk.chunkers", "advchunk.readers", and so on, which then say the rest themselves (docs/guides/plugins.md).
+"advchunk.chunkers", "advchunk.readers", and so on, which then say the rest themselves (docs/guides/extend.md).
 
 A row that has a name of ours, or whose object cannot be loaded, is not used, which is logged once.
 """
