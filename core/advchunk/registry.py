@@ -48,8 +48,8 @@ class Registration:
     experimental : True for a chunker whose results may change; None if the object says so itself, as below.
     needs : the model without which a chunker cannot be built, "lm" or "llm".
     formats : the formats that ``auto`` gives to a chunker.
-    suffixes : of the files in a format.
-    shared_suffixes : of files that are in a format if they begin like one.
+    suffixes : suffixes of the files in a format.
+    shared_suffixes : suffixes of files that are in a format if they begin like one.
     begins : regular expression for the beginning of a text in a format.
     detect : path of a function ``(text, name, metadata) -> format``, which returns "" if unknown. It is asked about the
         texts that ``begins`` matches, with "" and {}; without ``begins``, about those that no ``begins`` matches.

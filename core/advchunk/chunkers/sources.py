@@ -339,7 +339,7 @@ def chunk_files(
     Parameters
     ----------
     chunker : chunks the documents; None is ``AutoChunker()``, which takes the chunker for each format.
-    encoding, content, hidden : of texts, web pages, and Office files; see `readers.files.read_file`.
+    encoding, content, hidden : see `readers.files.read_file`.
     metadata_key : metadata key for the name of the file; "" for none. With a key, the id of a document in a .jsonl file
         is "docs.jsonl:ID", or "docs.jsonl:7" for line 7 if it has none, so that it is unique among files.
     exclude : one or several files, folders, or patterns such as "*.log" in the folders, which are passed over.

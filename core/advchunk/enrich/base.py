@@ -54,7 +54,7 @@ class Estimate:
     ----------
     requests : number of requests.
     prompt_tokens : tokens of all prompts.
-    prefix_tokens : of these, the tokens with which an earlier prompt of the same document begins, too. Endpoints with a
+    prefix_tokens : tokens with which an earlier prompt of the same document begins, too. Endpoints with a
         prefix cache process them once, and many charge less for them; some only if the prefix is long, such as 1,024
         tokens.
     completion_tokens : maximum tokens of all answers.
@@ -179,7 +179,7 @@ class Enricher(ABC):
         on_error: OnError = "skip",
         progress: Progress = None,
     ) -> list[Chunk]:
-        """Await `enrich`."""
+        """Await `enrich`: up to 4 calls of the model at a time, or its ``concurrency``."""
         return (await self.aenrich_many([(document, chunks)], on_error=on_error, progress=progress))[0]
 
     def enrich_many(self, pairs: Pairs, *, on_error: OnErrors = "skip", progress: Progress = None) -> Results:
@@ -199,7 +199,7 @@ class Enricher(ABC):
     async def aenrich_many(
         self, pairs: Pairs, *, on_error: OnErrors = "skip", progress: Progress = None, concurrency: int | None = None
     ) -> Results:
-        """Await `enrich_many`, with at most ``concurrency`` (>= 1) calls at a time; None leaves it to the model."""
+        """Await `enrich_many`, with at most ``concurrency`` (>= 1) calls at a time; None is the model's, else 4."""
         return await self._runner.arun(pairs, _first_of_each(on_error), progress, concurrency)
 
     def stream(self, pairs: Pairs, *, on_error: OnError = "skip") -> Iterator[list[Chunk]]:

@@ -242,7 +242,7 @@ class HybridEmbedder:
     ----------
     embedder : what finds texts of like meaning (see `as_embedder`); its ``tokenizer`` and limits are those of the
         hybrid.
-    dimensions, language : of the words (see `HashedWords`); 256 dimensions have more noise, 1,024 less.
+    dimensions, language : see `HashedWords`; 256 dimensions have more noise, 1,024 less.
     weight : share of the words in a cosine, 0..1.
 
     >>> store = HybridEmbedder().embed(["The XR-7 valve leaks.", "A pump is broken."])
