@@ -231,7 +231,7 @@ class LinearSplitter(AdvchunkSplitter):
         callable; None is the built-in WordPiece, or the embeddings' tokenizer if the splitter cuts by embeddings.
     sentence_splitter : splits sentences (see `advchunk.text.splitters.as_tiler`).
     fallback : a core chunker for documents on which this one fails or takes too long; "auto" means no fallback, except
-        for an experimental splitter, where it means `advchunk.UniversalSemanticChunker`; None raises the error.
+        for an experimental splitter, where it means `advchunk.OptimalSemanticChunker`; None raises the error.
     embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...),
         if the splitter cuts by them; None is the built-in default, which needs no key or download.
     batch_size : texts per model call; None uses the model's own setting, else 1024.

@@ -38,10 +38,10 @@ class IndexRetriever(CheckedModel, BaseRetriever):
     Parameters
     ----------
     index : the path of a file, which is made if it is absent, or a `StoredRetriever` or `Retriever`.
-    chunker : of the core, for `add_documents`; None is ``RecursiveChunker(max_tokens=100)``.
+    chunker : a chunker of the core, for `add_documents`; None is ``RecursiveChunker(max_tokens=100)``.
     budget : tokens of all passages, >= 1; None returns ``k`` chunks.
     k : chunks to return, >= 1; ``invoke(query, k=3)`` returns so many chunks.
-    order : of passages: "rank", or "document" for reading order.
+    order : order of the passages: "rank", or "document" for reading order.
     document_key : metadata key of a document's name, or a function that returns it; None is the first of "source",
         "document_id", "doc_id" and "file_path", or the document's id.
 

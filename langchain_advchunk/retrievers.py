@@ -89,7 +89,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         nothing else, by vectors without them, each with neighbors.
     k : chunks to return, >= 1; None is 5.
     budget : tokens of all passages, >= 1; returns passages instead of ``k`` chunks.
-    order, whole_chunks : of passages, as in `advchunk.retrieval.Retriever.passages`.
+    order, whole_chunks : see `advchunk.retrieval.Retriever.passages`.
     cutter : cuts passages, and has the language of the words and the tokenizer that counts; None is
         ``PassageCutter()``, with the tokenizer of the store's embeddings.
     depth : chunks that are taken from the store and from the search by words, >= 1, and at least ``k``, or 200 with a

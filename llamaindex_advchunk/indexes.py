@@ -36,10 +36,10 @@ class IndexRetriever(BaseRetriever):
     Parameters
     ----------
     index : the path of a file, which is made if it is absent, or a `StoredRetriever` or `Retriever`.
-    chunker : of the core, for `add_documents`; None is ``RecursiveChunker(max_tokens=100)``.
+    chunker : a chunker of the core, for `add_documents`; None is ``RecursiveChunker(max_tokens=100)``.
     budget : tokens of all passages, >= 1; None returns ``similarity_top_k`` chunks.
     similarity_top_k : chunks to return, >= 1.
-    order : of passages: "rank", or "document" for reading order.
+    order : order of the passages: "rank", or "document" for reading order.
 
     Raises
     ------

@@ -143,7 +143,7 @@ class Chunker(Params, ABC):
         return self.chunk_many([document])[0] if self.is_corpus_level else self.explain(document).chunks
 
     async def achunk(self, document: str | Document) -> list[Chunk]:
-        """Await `chunk`."""
+        """Await `chunk`: each model has 4 calls at a time, or its ``concurrency``; in threads if it is not async."""
         return (await self.achunk_many([document]))[0]
 
     def explain(self, document: str | Document) -> Explanation:
@@ -185,7 +185,7 @@ class Chunker(Params, ABC):
         progress: Progress = None,
         concurrency: int | None = None,
     ) -> Results:
-        """Await `chunk_many`, with at most ``concurrency`` model calls at a time; None leaves it to the models."""
+        """Await `chunk_many`, with at most ``concurrency`` model calls at a time; None is each model's, else 4."""
         return await self._runner.arun(documents, on_error, progress, concurrency)
 
     def stream(
@@ -197,7 +197,7 @@ class Chunker(Params, ABC):
     def astream(
         self, documents: Iterable[str | Document], *, on_error: OnError = "raise", concurrency: int | None = None
     ) -> AsyncIterator[list[Chunk]]:
-        """Await `stream`."""
+        """Await `stream`, with at most ``concurrency`` model calls at a time; None is each model's, else 4."""
         return self._runner.astream(documents, on_error, concurrency)
 
     def rechunk(self, old_chunks: Sequence[Chunk], document: str | Document) -> Rechunked:
