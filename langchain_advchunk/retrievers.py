@@ -18,7 +18,7 @@ from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, PrivateAttr, SkipValidation
 
-from advchunk.errors import checked, is_integer, require
+from advchunk.errors import checked, is_instance, is_integer, require
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import CheckedEmbedder, as_embedder
 from advchunk.retrieval import Hit, LexicalIndex, PassageCutter, Ranking
@@ -252,7 +252,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         _check_size(k, budget)
         require(search is None or isinstance(search, Search), "search must be a Search", search)
         rule = "chunk_filter must be a function that returns True for chunks that may be returned"
-        require(chunk_filter is None or callable(chunk_filter), rule, chunk_filter)
+        require(chunk_filter is None or (callable(chunk_filter) and is_instance(chunk_filter)), rule, chunk_filter)
         search = search or self._search
         self._check_mode(search)
         if k is None and budget is None:
