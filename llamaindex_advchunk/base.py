@@ -42,7 +42,7 @@ from advchunk.chunkers.sources import Paths, chunk_files
 from advchunk.chunkers.vectors import Vectors
 from advchunk.engine.runner import error_handler
 from advchunk.engine.workers import check_workers
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.models.cache import CacheLike
 from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
@@ -317,6 +317,7 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         return [self.core().fingerprint(), identity(self.id_func)]
 
     @classmethod
+    @checked
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
         """Build a parser from `to_dict`, which has no objects, such as an ``embed_model``: pass them again.
 
@@ -470,6 +471,7 @@ def sentence_nodes(node: TextNode, chunk: Chunk, place: TextPlace) -> Iterator[I
         )
 
 
+@checked
 def chunk_spans(node: BaseNode) -> tuple[Span, ...]:
     r"""Return the spans of a chunk in its document; () if they are unknown.
 
