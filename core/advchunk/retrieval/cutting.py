@@ -97,16 +97,16 @@ class PassageCutter:
     tokenizer : counts tokens (`models.counters.as_counter`); None is that of the retriever, or the built-in WordPiece.
     around : tokens on either side of a hit that passages may extend to, where the text is known, or of which chunks
         beside it have the middle, at the tokens per character of the hits, >= 0.
-    hit_weight : of the scores of the hits, where the words of the question have 1, >= 0.
+    hit_weight : weight of the scores of the hits, >= 0; the words of the question have 1.
     context : put the headings above a passage, and the head of the table that it starts in, before it, within the
         budget.
-    min_tokens : of a passage, unless the text around it has fewer, >= 0.
-    max_passages : at most so many, >= 1; None for any number.
-    min_coverage : the least ``coverage`` of a passage, 0..1; if none has so much, the log says so.
+    min_tokens : minimum tokens of a passage, >= 0, unless the text around it has fewer.
+    max_passages : maximum number of passages, >= 1; None is unlimited.
+    min_coverage : minimum ``coverage`` of a passage, 0..1; the log says so if none has as much.
     scoring : how windows score sentences.
     scorer : a model that knows more than words, such as an embedder or a cross-encoder (`models.scorers.as_scorer`). It
         scores the windows of 75 tokens that start at the 300 best sentences by words, so its time is that of 300 texts.
-    scorer_weight : of its evidence, where the words have 1, >= 0; None if it takes their place.
+    scorer_weight : weight of the scores of the scorer, >= 0, where words have 1; None puts them in place of words.
 
     >>> from advchunk import RecursiveChunker
     >>> text = "Boil the water. Add green tea. Wait two minutes. Pour it into cups."
