@@ -62,7 +62,7 @@ from advchunk.text.sentences import sentences
 from advchunk.text.splitters import as_tiler
 from advchunk.text.tiling import Tiler
 
-if TYPE_CHECKING:  # what only some chunkers need is imported where they do: this takes half of the time
+if TYPE_CHECKING:  # imported where it is needed, which takes long and is rare
     from advchunk.chunkers.rechunked import Rechunked
     from advchunk.chunkers.vectors import ChunkVectors, Vectors
     from advchunk.models.cache import CacheLike
