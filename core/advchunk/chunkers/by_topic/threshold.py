@@ -50,13 +50,8 @@ class SemanticThresholdParams(Params):
 
     algorithm: ClassVar[str] = "semantic-threshold"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "published": {
-            **AS_PUBLISHED,
-            "sentences": "published",
-            "embed_buffer": True,
-            "max_tokens": 1_000_000,
-            "language": "en",
-        },
+        "published": AS_PUBLISHED
+        | {"sentences": "published", "embed_buffer": True, "max_tokens": 1_000_000, "language": "en"},
     }
     preset: Literal["published"] | None = None
     buffer_size: Annotated[int, Bounds(0)] = 1
