@@ -145,6 +145,11 @@ def test_the_readme_is_short_and_shows_a_result():
     assert (ROOT / re.search(r"!\[.+\]\((.+)\)", text)[1]).stat().st_size < 300_000
 
 
+def test_the_guides_are_few_and_short():
+    assert len(GUIDES) <= 15
+    assert sum(len((ROOT / path).read_text(encoding="utf-8").split()) for path in GUIDES) <= 14_000
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("tool", ["chunker_table.py", "write_stubs.py"])
 def test_what_repeats_the_registrations_is_up_to_date(tool):

@@ -141,7 +141,7 @@ def test_any_text_is_tiled_at_every_level(text):
         assert all("".join(tiler(text).strings()) == text for tiler in tables.tilers(kind))
         assert 0 <= tables.head(text, kind).end <= len(text)
     assert "".join(tables.formula_rows(text).strings()) == text
-    assert isinstance(tables.opening(text, 20), tables.Head)
+    assert isinstance(tables.opening(text, 20, kind), tables.Head)
 
 
 # What is never cut while it can be cut elsewhere.

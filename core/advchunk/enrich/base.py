@@ -54,8 +54,8 @@ class Estimate:
     ----------
     requests : number of requests.
     prompt_tokens : tokens of all prompts.
-    prefix_tokens : of these, the tokens with which an earlier prompt of the same document begins, too. Endpoints with a
-        prefix cache process them once, and many charge less for them; some only from some 1,024 tokens on.
+    prefix_tokens : tokens with which an earlier prompt of the same document begins, too. Endpoints with a prefix cache
+        process them once, and many charge less for them; some only if the prefix is long, such as 1,024 tokens.
     completion_tokens : maximum tokens of all answers.
 
     >>> Estimate(10, 9_000, 3_600, 2_000).cost(0.5, 2.0, cached=0.05)

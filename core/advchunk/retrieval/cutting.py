@@ -92,11 +92,11 @@ class PassageCutter:
     tokenizer : counts tokens (`models.counters.as_counter`); None is that of the retriever, or the built-in WordPiece.
     around : tokens on either side of a hit that passages may extend to, where the text is known, or of which chunks
         beside it have the middle, at the tokens per character of the hits, >= 0.
-    hit_weight : of the scores of the hits, where the words of the question have 1, >= 0.
+    hit_weight : weight of the scores of the hits, >= 0; the words of the question have 1.
     context : put the headings above a passage, and the head of the table that it starts in, before it, within the
         budget.
-    min_tokens : of a passage, unless the text around it has fewer, >= 0.
-    max_passages : at most so many, >= 1; None for any number.
+    min_tokens : minimum tokens of a passage, >= 0, unless the text around it has fewer.
+    max_passages : maximum number of passages, >= 1; None is unlimited.
     scoring : how windows score sentences.
 
     >>> from advchunk import RecursiveChunker

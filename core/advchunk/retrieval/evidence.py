@@ -65,11 +65,11 @@ class WindowScoring:
 
     Parameters
     ----------
-    lengths : of the windows, in tokens, each > 0.
-    k1, b : of BM25.
-    temperature, depth : as in `neighbors.rerank_by_neighbors`, of sentences.
-    weight, reach : of the support of a neighbor of 90 tokens at distance 0, and the tokens at which it falls to 1/e, or
-        a fifth of the budget if that is more: who asks for more text wants more of one place.
+    lengths : lengths of the windows in tokens, each > 0.
+    k1, b : parameters of BM25.
+    temperature, depth : as in `neighbors.rerank_by_neighbors`, for sentences.
+    weight, reach : support of a neighbor of 90 tokens at distance 0, and the distance in tokens at which it falls to
+        1/e, or a fifth of the budget if that is more: who asks for more text wants more of one place.
     """
 
     lengths: tuple[float, ...] = (25, 75, 225, 675)

@@ -23,6 +23,7 @@ from advchunk.engine import Plan, completed
 from advchunk.errors import require
 from advchunk.readers.formats import compose_offsets, detect_format
 from advchunk.readers.pubmed import reader
+from advchunk.readers.pubmed.labels import find_labels, section_blocks
 from advchunk.records import Chunk, Document, Origin, Segmentation, Span, SpanSet, Units, write_metadata
 from advchunk.text import splitters, tiling
 from advchunk.text.counters import Counter
@@ -52,8 +53,8 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         if document.blocks is not None:
             return document
         if not self.normalize:
-            layout, labels = super().read(document).blocks or (), reader.find_labels(document.text)
-            return replace(document, blocks=reader.section_blocks(document.text, labels, layout))
+            layout, labels = super().read(document).blocks or (), find_labels(document.text)
+            return replace(document, blocks=section_blocks(document.text, labels, layout))
         markup = detect_format(document.text)
         require(markup not in _NOT_ABSTRACTS, "biomedical-abstract needs an abstract or a PubMed record", markup)
         return compose_offsets(document, reader.read(document.text, id=document.id, metadata=document.metadata))
@@ -86,7 +87,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Decide on units by the labels in their text."""
-        layout = reader.section_blocks(units.text, reader.find_labels(units.text))
+        layout = section_blocks(units.text, find_labels(units.text))
         return self._cheapest(units, limits, ContextBuilder(self, Document(units.text, blocks=layout), self.counter))
 
     def _cheapest(self, units: Units, limits: Limits, contexts: ContextBuilder) -> Segmentation:
@@ -154,7 +155,8 @@ def _build_chunks(units: Units, cuts: Sequence[int], limits: Limits, contexts: C
     chunks, edges = list[Chunk](), units.edges.tolist()
     section_starts = set(contexts.sections.first_units(edges))
     for before, start, end in zip([0, *cuts], cuts, cuts[1:], strict=False):
-        first = start if start in section_starts else before
+        repeated = max(before, sizes.first_repeated(units.text, edges, chunks[-1])) if chunks else 0
+        first = start if start in section_starts else min(repeated, start)
         origin, names = edges[first], contexts.sections.names(edges[start], edges[end])
         shifted = _shift(limits, origin, edges[start], contexts.of(start == 0, names), contexts.of(False, names))
         shifted = replace(shifted, overlap_tokens=0) if first == start else shifted

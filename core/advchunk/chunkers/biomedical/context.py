@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from advchunk.chunkers.biomedical.params import BiomedicalAbstractParams
-from advchunk.readers.pubmed import reader
+from advchunk.readers.pubmed.labels import UNSTRUCTURED, section_name
 from advchunk.records import Document
 from advchunk.text.counters import Counter
 
@@ -19,10 +19,10 @@ class AbstractSections:
         self.labels = frozenset(block.span.start for block in headings)
         self._starts = sorted(self.labels)
         titles = [block.title or document.text[slice(*block.span)].strip() for block in headings]
-        self._names = [reader.section_name(title) or title for title in titles]
+        self._names = [section_name(title) or title for title in titles]
         if not headings or self._starts[0] > self.text_start:
             self._starts.insert(0, 0)
-            self._names.insert(0, reader.UNSTRUCTURED)
+            self._names.insert(0, UNSTRUCTURED)
         self._starts[0] = 0
 
     def first_units(self, edges: Sequence[int]) -> list[int]:

@@ -180,7 +180,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     async def achunk_corpus(
         self, documents: Iterable[str | Document], *, on_error: OnError = "raise", concurrency: int | None = None
     ) -> Corpus:
-        """Await `chunk_corpus`."""
+        """Await `chunk_corpus`: up to 4 calls of each model at a time, or its ``concurrency``."""
         return await arun_phases(self._phases(documents, on_error), concurrency)
 
     @property
