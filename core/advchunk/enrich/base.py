@@ -103,7 +103,7 @@ class Enricher(ABC):
     temperature : sampling temperature, 0..2. Framework models and functions use their own.
     seed : sampling seed, >= 0, if the endpoint supports seeds.
     attempts : maximum number of requests until an answer can be parsed, >= 1; each uses the next ``seed``.
-    timeout : seconds per chunk, > 0; None is unlimited. A synchronous call ends in a thread, its result dropped.
+    timeout : seconds per chunk, > 0; None is unlimited. A synchronous call goes on in a thread; its result is dropped.
     markup : format of documents without a layout (`readers.formats`); pass the chunker's.
     """
 

@@ -40,7 +40,7 @@ class Rewriting(Enricher):
 
     In three stages the model asks questions that the chunk leaves open, answers those that the document answers, with
     quotes, and works the answers into the chunk. Without questions or answers nothing is written, and
-    ``metadata["rewritten_status"]`` is "nothing missing" or "nothing stated". `enriched_text` returns it.
+    ``metadata["rewritten_status"]`` is "nothing missing" or "nothing stated". See `enriched_text`.
 
     Answers are checked without a model, by their words. A fact is used only if its quote is in the document, and each
     of its words, function words aside, is in the quote, the chunk, or the titles above. The rewritten chunk must

@@ -43,8 +43,10 @@ class Summaries(Enricher):
     summary_tokens : maximum tokens of the sentence, 8..256.
     prompts : prompts of the two stages, and their version.
 
-    References ---------- Zhao et al. 2024, "Meta-Chunking: Learning text segmentation and semantic completion via
-    logical perception", two-stage context-aware summary generation. The prompts, and what they show, are ours.
+    References
+    ----------
+    Zhao et al. 2024, "Meta-Chunking: Learning text segmentation and semantic completion via logical perception",
+    two-stage context-aware summary generation. The prompts, and what they show, are ours.
 
     Examples
     --------
