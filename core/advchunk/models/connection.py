@@ -166,12 +166,11 @@ def _disconnect(client: Any, loop: asyncio.AbstractEventLoop) -> None:
 
 def is_plain_url(base_url: Any) -> bool:
     """Return True if this is the URL of an endpoint without anything that might be secret."""
-    try:
+    with suppress(ValueError, TypeError, AttributeError):
         url = urlsplit(base_url)
         bare = "@" not in url.netloc and not url.query and not url.fragment and (url.port is None or url.port > 0)
-    except (ValueError, TypeError, AttributeError):
-        return False
-    return url.scheme in ("http", "https") and bool(url.hostname) and bare and not re.search(r"\s", base_url)
+        return url.scheme in ("http", "https") and bool(url.hostname) and bare and not re.search(r"\s", base_url)
+    return False
 
 
 def _is_json(options: Any) -> bool:

@@ -145,8 +145,7 @@ def _named(name: str) -> Any:
     try:
         return AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:
-        reason = first_line(error)
-        msg = f"tokenizer {name!r} is not a tiktoken name and could not be loaded from Hugging Face: {reason}"
+        msg = f"tokenizer {name!r} is not a tiktoken name and could not be loaded from Hugging Face: {first_line(error)}"
         raise ModelUnavailable(msg) from error
 
 
