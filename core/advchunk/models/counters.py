@@ -145,7 +145,8 @@ def _named(name: str) -> Any:
     try:
         return AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:
-        msg = f"tokenizer {name!r} is not a tiktoken name and could not be loaded from Hugging Face: {first_line(error)}"
+        reason = first_line(error)
+        msg = f"tokenizer {name!r} is not a tiktoken name and could not be loaded from Hugging Face: {reason}"
         raise ModelUnavailable(msg) from error
 
 

@@ -184,7 +184,7 @@ def test_scores_are_margins():
     ],
 )
 def test_the_language_of_the_prompt(params, text, prompt):
-    assert MarginSamplingChunker(**params).prompt_for(text) == prompt
+    assert MarginSamplingChunker(**params).prompts_for(text)[0][0] == prompt
 
 
 def test_prompts_offer_the_options():
