@@ -212,9 +212,8 @@ def _is_in(piece: Line, column: tuple[float, float]) -> bool:
 
 def _has_edge(column: Sequence[Line]) -> bool:
     """Return True if most texts of a column begin or end at the same place."""
-    return any(_is_even([piece.box[side] for piece in column], _EDGE * column[0].height) for side in (0, 2))
-
-
-def _is_even(edges: Sequence[float], tolerance: float) -> bool:
-    middle = median(edges)
-    return sum(abs(edge - middle) <= tolerance for edge in edges) >= _MOSTLY * len(edges)
+    for edges in ([piece.box[side] for piece in column] for side in (0, 2)):
+        middle = median(edges)
+        if sum(abs(edge - middle) <= _EDGE * column[0].height for edge in edges) >= _MOSTLY * len(edges):
+            return True
+    return False
