@@ -49,9 +49,7 @@ def fixed_part(kind: BlockKind, lines: list[Line]) -> Part:
 
 
 def find_code(rows: Sequence[Sequence[Line]], setting: Setting) -> Iterator[Part]:
-    """Yield the code of a page: rows in a monospaced font, unless the text itself is set in one. A single row must
-    stand apart: the last word of a paragraph may be monospaced.
-    """
+    """Yield the code of a page: rows in a monospaced font, unless the text is in one; a single row if it is apart."""
 
     def may_be(line: Line) -> bool:
         return line.font.mono and not setting.is_large(line) and not starts_with_bullet(line.text)

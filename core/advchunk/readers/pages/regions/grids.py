@@ -43,9 +43,7 @@ _FILLED = 1 / 3  # of the cells: those of a drawing are mostly empty
 
 @contextmanager
 def open_grids(data: bytes, password: str | None, name: str) -> Iterator[Callable[[int], list[Grid]]]:
-    """Open a PDF with pdfplumber, and yield a function that returns the grids that are drawn on a page, by its number;
-    pages that pdfplumber cannot read have none, and a warning says so.
-    """
+    """Open a PDF with pdfplumber, and yield a function that returns the grids on a page; pages that fail are logged."""
     failures, before = dict[int, str](), _LIBRARY.level
     with ExitStack() as stack:
 
