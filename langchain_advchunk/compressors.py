@@ -9,11 +9,11 @@ from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import BeforeValidator, Field, PrivateAttr, SkipValidation
 
-from advchunk.errors import require
+from advchunk.errors import checked, is_integer, require
 from advchunk.models.counters import as_counter
 from advchunk.retrieval import PassageCutter, Ranking
 from advchunk.retrieval.cutting import as_cutter
-from advchunk.retrieval.passages import PassageOrder, check_sizes
+from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.surroundings import CheckedSurroundings
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
@@ -80,13 +80,13 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
     def __init__(self, **kwargs: Any) -> None:
         """Take the parameters that the class documents."""
         super().__init__(**kwargs)
-        require(self.budget is not None, "budget must be a whole number >= 1", self.budget)
-        check_sizes(budget=self.budget)
+        require(is_integer(self.budget, 1), "budget must be a whole number >= 1", self.budget)
         self._surroundings = surroundings_of(self.texts, self.document_key, self._warnings)
         self._counter = as_counter(self.cutter.tokenizer)
         self._cutter = self.cutter.within(AUTO, self._counter)
         self._cutter.cut("", ())  # loads the tokenizer at once, and in one thread
 
+    @checked
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:

@@ -13,7 +13,7 @@ from advchunk import Chunk, Failure
 from advchunk import Document as Source
 from advchunk.chunkers.reassembly import text_and_metadata, to_document
 from advchunk.enrich import Enricher, Estimate
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.records import with_context, written_metadata
 from langchain_advchunk.reassembly import group_by_source, source_name, to_framework_chunk
 
@@ -53,21 +53,19 @@ class ChunkEnricher(BaseDocumentTransformer):
 
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Return the enriched chunks in the same order."""
-        groups = group_by_source(documents)
-        pairs = _pairs(documents, groups, kwargs.get("parents", ()))
+        groups, pairs = _grouped(documents, kwargs.get("parents", ()))
         results = self.enricher.enrich_many(pairs, on_error=self.on_error, progress=self.show_progress)
         return self._update(documents, groups, results)
 
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Await `transform_documents`."""
-        groups = group_by_source(documents)
-        pairs = _pairs(documents, groups, kwargs.get("parents", ()))
+        groups, pairs = _grouped(documents, kwargs.get("parents", ()))
         results = await self.enricher.aenrich_many(pairs, on_error=self.on_error, progress=self.show_progress)
         return self._update(documents, groups, results)
 
     def estimate(self, documents: Sequence[Document], *, parents: Iterable[Document] = ()) -> Estimate:
         """Return the requests that `transform_documents` would send, and their tokens (`Enricher.estimate`)."""
-        return self.enricher.estimate(_pairs(documents, group_by_source(documents), parents))
+        return self.enricher.estimate(_grouped(documents, parents)[1])
 
     def _update(
         self, documents: Sequence[Document], groups: list[list[int]], results: list[list[Chunk]]
@@ -78,6 +76,15 @@ class ChunkEnricher(BaseDocumentTransformer):
             text, metadata = text_and_metadata(chunks[i], rewritten=self.rewritten)
             enriched.append(Document(with_context(chunks[i].context, text), id=document.id, metadata=metadata))
         return enriched
+
+
+@checked
+def _grouped(
+    documents: Sequence[Document], parents: Iterable[Document] = ()
+) -> tuple[list[list[int]], Iterator[tuple[Source, list[Chunk]]]]:
+    """Return the numbers of the chunks of each document, and the documents with these chunks."""
+    groups = group_by_source(documents)
+    return groups, _pairs(documents, groups, parents)
 
 
 def _pairs(

@@ -12,7 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import PrivateAttr, SkipValidation
 
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.records import Document as CoreDocument
 from advchunk.retrieval.base import BaseRetriever as CoreRetriever
 from advchunk.retrieval.indexing import add_documents
@@ -68,6 +68,7 @@ class IndexRetriever(CheckedModel, BaseRetriever):
         check_sizes(budget=self.budget, k=self.k)
         self._retriever = index if isinstance(index, CoreRetriever) else StoredRetriever(index)
 
+    @checked
     def add_documents(self, documents: Sequence[Document]) -> None:
         """Chunk documents and add them to the index, all or none, in place of those of the same names."""
         sources = [
@@ -80,6 +81,7 @@ class IndexRetriever(CheckedModel, BaseRetriever):
         ]
         add_documents(self._retriever, sources, self.chunker)
 
+    @checked
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:

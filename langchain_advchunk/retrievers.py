@@ -18,7 +18,7 @@ from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, PrivateAttr, SkipValidation
 
-from advchunk.errors import require
+from advchunk.errors import checked, is_instance, is_integer, require
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import CheckedEmbedder, as_embedder
 from advchunk.retrieval import Hit, LexicalIndex, PassageCutter, Ranking
@@ -167,7 +167,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         require(has_scores, _NEEDS_SCORES, type(self.vectorstore).__name__)
         self._check_mode(self._search)
         _check_size(self.k, self.budget)
-        check_sizes(depth=self.depth)
+        require(is_integer(self.depth, 1), "depth must be a whole number >= 1", self.depth)
         require(self.id_key is None or self._has_chunks, "id_key needs chunks", self.id_key)
         self._filter(self.search_kwargs, self.chunk_filter)  # raises if a filter cannot be applied to chunks
         _ = self._counter  # raises on anything else
@@ -222,6 +222,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         asked = self._ask("a", query, call, run_manager)
         return await asyncio.to_thread(self._respond, query, asked and await asked, call)
 
+    @checked
     def _ask(self, prefix: str, query: str, call: _Call, run_manager: Any) -> Any:
         """Return the answer of the store or the retriever, or what awaits it (``prefix``: "a"); () for words alone."""
         if call.search.mode == "lexical":
@@ -250,6 +251,8 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         k, budget, chunk_filter, search = (kwargs.pop(name, None) for name in ("k", "budget", "chunk_filter", "search"))
         _check_size(k, budget)
         require(search is None or isinstance(search, Search), "search must be a Search", search)
+        rule = "chunk_filter must be a function that returns True for chunks that may be returned"
+        require(chunk_filter is None or (callable(chunk_filter) and is_instance(chunk_filter)), rule, chunk_filter)
         search = search or self._search
         self._check_mode(search)
         if k is None and budget is None:

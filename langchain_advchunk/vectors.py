@@ -10,7 +10,7 @@ from advchunk import Chunk
 from advchunk.building.ids import IdGenerator
 from advchunk.chunkers.frameworks import TextPlace, level_of
 from advchunk.chunkers.vectors import add_vectors
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.models.cache import CacheLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.records import remove_written, written_keys
@@ -20,6 +20,7 @@ from langchain_advchunk.embeddings import ChunkEmbeddings
 from langchain_advchunk.reassembly import group_by_source, to_framework_chunk
 
 
+@checked
 def vectors_for(
     chunks: Sequence[Document],
     kind: Literal["plain", "context", "units", "late"] = "units",

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from inspect import unwrap
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, Unpack
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from llama_index.core.node_parser import TextSplitter
@@ -42,7 +42,7 @@ from advchunk.chunkers.sources import Paths, chunk_files
 from advchunk.chunkers.vectors import Vectors
 from advchunk.engine.runner import error_handler
 from advchunk.engine.workers import check_workers
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.models.cache import CacheLike
 from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
@@ -50,7 +50,7 @@ from advchunk.models.embedders import EmbedderLike
 from advchunk.models.identity import identity
 from advchunk.readers.noise import without_controls
 from advchunk.readers.parts import join_parts
-from advchunk.readers.writing import Content
+from advchunk.readers.writing import ReadingOptions
 from advchunk.records import Span, remove_written, write_metadata, written_keys, written_metadata
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
@@ -171,23 +171,24 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         return nodes
 
     def get_nodes_from_files(
-        self, paths: Paths, show_progress: bool = False, *, encoding: str | None = None, content: Content = "all"
+        self, paths: Paths, show_progress: bool = False, **reading: Unpack[ReadingOptions]
     ) -> list[BaseNode]:
         """Return the nodes of files in any format, folders, and archives (`advchunk.chunk_files`).
 
         Offsets are in the text that was read. Metadata is that of the file, with its path as ``file_path``, all hidden
-        from the embedder and the language model. ``content="main"`` keeps of web pages only what they are about.
+        from the embedder and the language model. ``content="main"`` keeps of web pages only what they are about; see
+        `advchunk.read_file` for the other options.
         """
-        return list(self.lazy_nodes_from_files(paths, show_progress, encoding=encoding, content=content))
+        return list(self.lazy_nodes_from_files(paths, show_progress, **reading))
 
     def lazy_nodes_from_files(
-        self, paths: Paths, show_progress: bool = False, *, encoding: str | None = None, content: Content = "all"
+        self, paths: Paths, show_progress: bool = False, **reading: Unpack[ReadingOptions]
     ) -> Iterator[BaseNode]:
         """Yield the nodes of `get_nodes_from_files` as soon as those of their document are ready, in constant memory.
 
         Those of a parser of a whole corpus come at the end.
         """
-        pairs = self._read_files(paths, show_progress, encoding=encoding, content=content)
+        pairs = self._read_files(paths, show_progress, **reading)
         for batch in [list(pairs)] if self.core().is_corpus_level else ([pair] for pair in pairs):
             yield from self._convert([parent for parent, _ in batch], [chunks for _, chunks in batch])
 
@@ -316,6 +317,7 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         return [self.core().fingerprint(), identity(self.id_func)]
 
     @classmethod
+    @checked
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
         """Build a parser from `to_dict`, which has no objects, such as an ``embed_model``: pass them again.
 
@@ -469,6 +471,7 @@ def sentence_nodes(node: TextNode, chunk: Chunk, place: TextPlace) -> Iterator[I
         )
 
 
+@checked
 def chunk_spans(node: BaseNode) -> tuple[Span, ...]:
     r"""Return the spans of a chunk in its document; () if they are unknown.
 

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from llama_index.core import VectorStoreIndex
 from llama_index.core.schema import BaseNode, Document, NodeRelationship, TextNode
 
+from advchunk.errors import checked
 
+
+@checked
 def update_nodes(index: VectorStoreIndex, nodes: Sequence[BaseNode]) -> None:
     """Change an index so that it has exactly these nodes; those that are the same stay as they are.
 

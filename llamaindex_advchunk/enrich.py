@@ -13,6 +13,7 @@ from advchunk import Chunk
 from advchunk import Document as Source
 from advchunk.chunkers.reassembly import FrameworkChunk, text_and_metadata, to_document
 from advchunk.enrich import Enricher, Estimate
+from advchunk.errors import checked
 from advchunk.records import remove_written, write_metadata, written_metadata
 from llamaindex_advchunk.base import chunk_spans, hidden_keys, users_metadata
 from llamaindex_advchunk.plain import PlainFields, Resource
@@ -103,6 +104,7 @@ class ChunkEnricher(PlainFields, TransformComponent):
         return super().from_dict({key: data[key] for key in data if key != "fingerprint"}, **kwargs)
 
 
+@checked
 def _group_by_source(nodes: Sequence[BaseNode]) -> list[list[TextNode]]:
     """Return the text nodes of each document."""
     groups = dict[str, list[TextNode]]()

@@ -11,7 +11,7 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
 
 from advchunk.chunkers.base import Chunker
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.records import Document
 from advchunk.retrieval.base import BaseRetriever as CoreRetriever
 from advchunk.retrieval.indexing import add_documents
@@ -64,6 +64,7 @@ class IndexRetriever(BaseRetriever):
         self._chunker, self._budget, self._top_k, self._order = chunker, budget, similarity_top_k, order
         super().__init__(**kwargs)
 
+    @checked
     def add_documents(self, documents: Sequence[BaseNode]) -> None:
         """Chunk documents and add them to the index, all or none, in place of those with the same ids."""
         sources = [

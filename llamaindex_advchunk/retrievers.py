@@ -21,7 +21,7 @@ from llama_index.core.schema import (
 from llama_index.core.vector_stores import MetadataFilters
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
-from advchunk.errors import require
+from advchunk.errors import checked, is_integer, require
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, as_cutter
@@ -133,7 +133,8 @@ class AdvchunkRetriever(BaseRetriever):
         require(mode in ("dense", None) or index is not None or nodes is not None, rule, mode)
         rule = "similarity_top_k and budget must not both be given"
         require(similarity_top_k is None or budget is None, rule, (similarity_top_k, budget))
-        check_sizes(similarity_top_k=similarity_top_k, budget=budget, depth=depth)
+        check_sizes(similarity_top_k=similarity_top_k, budget=budget)
+        require(is_integer(depth, 1), "depth must be a whole number >= 1", depth)
         check_order(order)
         rule = "filters must be MetadataFilters, such as MetadataFilters.from_dict({'lang': 'en'})"
         require(filters is None or isinstance(filters, MetadataFilters), rule, filters)
@@ -300,6 +301,7 @@ class PassagePostprocessor(PlainFields, BaseNodePostprocessor):
         if name in type(self).model_fields:
             self._reader = None
 
+    @checked
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:

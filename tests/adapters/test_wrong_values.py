@@ -7,11 +7,13 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore
 from llama_index.core import VectorStoreIndex
 from llama_index.core.schema import Document as Root
+from llama_index.core.schema import NodeWithScore, QueryBundle
 from pydantic import ValidationError
 
 import langchain_advchunk as lc
 import llamaindex_advchunk as li
 from advchunk import ConfigurationError, MissingExtra, RecursiveChunker
+from advchunk.enrich import ContextualEnricher
 from advchunk.retrieval import FolderTexts, Hit, LexicalIndex, PassageCutter, Retriever, Search, StoredRetriever
 
 TEXT = "Cats purr. Dogs bark at night."
@@ -26,12 +28,25 @@ class Nonsense:
 
 
 STORE = InMemoryVectorStore.from_documents(CHUNKS, lc.DefaultEmbeddings())
-WRONG = [7.5, b"bytes", {"a": 1}, [1], Nonsense(), Nonsense, lc.DefaultEmbeddings, STORE, CHUNKS, NODES, CORE]
+WRONG = [None, float("nan"), -1, 10**30, 7.5, b"bytes", {}, {"a": 1}, [], [1], ["x"], [None], Nonsense(), Nonsense]
+WRONG += [lc.DefaultEmbeddings, STORE, CHUNKS, NODES, CORE]
 # Of the frameworks, or functions of the user, which may do anything.
 OTHERS = {"callback_manager", "callbacks", "tags", "metadata", "name", "embeddings_cache", "rate_limiter", "verbose"}
-OTHERS |= {"chunk_filter", "document_key", "on_error", "id_func", "open_store", "callback", "workers", "num_workers"}
-OTHERS |= {"cache"}
+OTHERS |= {"document_key", "on_error", "id_func", "open_store", "callback", "workers", "num_workers"}
+OTHERS |= {"cache", "embeddings_cache", "show_progress"}
 ALLOWED = (ConfigurationError, MissingExtra, ValidationError, OSError)
+EMBEDDING = li.DefaultEmbedding()
+
+
+def asked(query, budget=9, search=None, chunk_filter=None):
+    options = {"budget": budget, "search": search, "chunk_filter": chunk_filter}
+    return lc.AdvchunkRetriever(vectorstore=STORE, chunks=CHUNKS).invoke(query, **options)
+
+
+def postprocessed(nodes, query_bundle=QueryBundle("cats")):  # noqa: B008 - it is not changed
+    return li.PassagePostprocessor().postprocess_nodes(nodes, query_bundle)
+
+
 CASES = {
     "lc.AdvchunkRetriever": (lc.AdvchunkRetriever, {"vectorstore": STORE, "chunks": CHUNKS}),
     "lc.PassageCompressor": (lc.PassageCompressor, {}),
@@ -41,14 +56,34 @@ CASES = {
     "lc.MSTSemanticSplitter": (lc.MSTSemanticSplitter, {}),
     "lc.create_documents": (lc.RecursiveSplitter().create_documents, {"texts": [TEXT]}),
     "lc.split_documents": (lc.RecursiveSplitter().split_documents, {"documents": CHUNKS}),
+    "lc.split_parts": (lc.RecursiveSplitter().split_parts, {"documents": CHUNKS}),
+    "lc.embed_documents": (lc.DefaultEmbeddings().embed_documents, {"texts": [TEXT]}),
+    "lc.embed_query": (lc.HybridEmbeddings().embed_query, {"text": TEXT}),
+    "lc.chunk_key": (lc.chunk_key, {"document": CHUNKS[0]}),
+    "lc.chunk_spans": (lc.chunk_spans, {"document": CHUNKS[0]}),
+    "lc.splitter_class": (lc.splitter_class, {"chunker": RecursiveChunker}),
+    "lc.vectors_for": (lc.vectors_for, {"chunks": CHUNKS}),
+    "lc.compress_documents": (lc.PassageCompressor().compress_documents, {"documents": CHUNKS, "query": "cats"}),
+    "lc.estimate": (lc.ChunkEnricher(ContextualEnricher()).estimate, {"documents": CHUNKS}),
+    "lc.add_documents": (lc.IndexRetriever(index=Retriever()).add_documents, {"documents": CHUNKS}),
+    "lc.invoke": (asked, {"query": "cats"}),
     "li.get_nodes_from_documents": (li.RecursiveNodeParser().get_nodes_from_documents, {"documents": NODES}),
+    "li.from_dict": (li.RecursiveNodeParser.from_dict, {"data": {}}),
+    "li.chunk_spans": (li.chunk_spans, {"node": NODES[0]}),
+    "li.node_parser_class": (li.node_parser_class, {"chunker": RecursiveChunker}),
+    "li.vectors_for": (li.vectors_for, {"nodes": NODES}),
+    "li.get_text_embedding": (li.HybridEmbedding().get_text_embedding, {"text": TEXT}),
+    "li.postprocess_nodes": (postprocessed, {"nodes": [NodeWithScore(node=NODES[0], score=1)]}),
+    "li.estimate": (li.ChunkEnricher(enricher=ContextualEnricher()).estimate, {"nodes": NODES}),
+    "li.add_documents": (li.IndexRetriever(Retriever()).add_documents, {"documents": NODES}),
+    "li.update_nodes": (li.update_nodes, {"index": VectorStoreIndex([], embed_model=EMBEDDING), "nodes": NODES}),
     "lc.ChunkerSplitter": (lc.ChunkerSplitter, {"chunker": RecursiveChunker()}),
     "lc.HybridEmbeddings": (lc.HybridEmbeddings, {}),
     "lc.ChunkEnricher": (lc.ChunkEnricher, {"enricher": None}),
     "li.AdvchunkRetriever": (li.AdvchunkRetriever, {"nodes": NODES}),
     "li.PassagePostprocessor": (li.PassagePostprocessor, {}),
     "li.IndexRetriever": (li.IndexRetriever, {"index": Retriever()}),
-    "li.StoreNodes": (li.StoreNodes, {"store": VectorStoreIndex(NODES, embed_model=li.DefaultEmbedding()).docstore}),
+    "li.StoreNodes": (li.StoreNodes, {"store": VectorStoreIndex(NODES, embed_model=EMBEDDING).docstore}),
     "li.RecursiveNodeParser": (li.RecursiveNodeParser, {}),
     "li.HybridEmbedding": (li.HybridEmbedding, {}),
     "Retriever": (Retriever, {}),
@@ -108,5 +143,5 @@ def test_chunks_and_texts_of_documents_are_named():
         with pytest.raises(ConfigurationError, match="hits must be a collection of Hit, got"):
             PassageCutter().cut("cats", hits)
     for text in (3, b"bytes", None, [TEXT], CHUNKS[0]):
-        with pytest.raises(ConfigurationError, match="a text must be a string, got"):
+        with pytest.raises(ConfigurationError, match="text must be a string, got"):
             lc.RecursiveSplitter().split_text(text)

@@ -49,7 +49,7 @@ def write_html(rows):
     ], "</table>"
 
 
-def write_lines_of_html(rows):
+def write_html_lines(rows):
     own = [f"  <tr>\n    <td>{a}</td>\n    <td>{b}</td>\n  </tr>\n" for a, b in rows]
     return [
         "<table class='x'>\n<thead><tr><th>{}</th><th>{}</th></tr></thead>\n<tbody>\n".format(*HEAD),
@@ -72,13 +72,7 @@ def write_grid(rows):
     return [f"{border}|{HEAD[0]:40}|{HEAD[1]:10}|\n{border.replace('-', '=')}", *own], ""
 
 
-FORMS = {
-    "html": write_html,
-    "lines": write_lines_of_html,
-    "latex": write_latex,
-    "pipes": write_pipes,
-    "grid": write_grid,
-}
+FORMS = {"html": write_html, "lines": write_html_lines, "latex": write_latex, "pipes": write_pipes, "grid": write_grid}
 every_form = pytest.mark.parametrize("write", FORMS.values(), ids=FORMS)
 
 words = st.sampled_from(
@@ -149,7 +143,7 @@ def test_any_text_is_tiled_at_every_level(text):
         assert all("".join(tiler(text).strings()) == text for tiler in tables.tilers(kind))
         assert 0 <= tables.head(text, kind).end <= len(text)
     assert "".join(tables.formula_rows(text).strings()) == text
-    assert isinstance(tables.opening(text, 20), tables.Head)
+    assert isinstance(tables.opening(text, 20, kind), tables.Head)
 
 
 # What is never cut while it can be cut elsewhere.

@@ -132,9 +132,8 @@ FINDERS = {
 def test_planted_topics_are_found_in_windows(label):
     name = re.match(r"[a-z0-9-]+", label)[0]
     text = synthetic(3, segments=40, sentences=(10, 20), overlap=0.1)
-    params = FINDERS[label] | (
-        {"embedder": near_topics(text)} if name in ("semantic-cluster", "graph-partition") else {}
-    )
+    embeds = name in ("semantic-cluster", "graph-partition")
+    params = FINDERS[label] | ({"embedder": near_topics(text)} if embeds else {})
     segmentation = create(name, experimental=True, fallback=None, max_units=150, **params).segmentation(text.units)
     check_segmentation(text.units, segmentation, "windows")
     is_whole = label == "semantic-cluster" or "n_segments" in params or "n_clusters" in params

@@ -5,6 +5,7 @@ import logging
 import re
 import shlex
 import sqlite3
+from contextlib import closing
 from inspect import signature
 from pathlib import Path
 
@@ -285,7 +286,7 @@ def test_an_index_is_checked():
     result = run("index", "check", "my.index", command=())
     assert (result.exit_code, result.stderr) == (0, "")
     assert re.fullmatch(r"my\.index: \d+ chunks of 3 documents are whole\n", result.stdout)
-    with sqlite3.connect("my.index") as file:
+    with closing(sqlite3.connect("my.index", isolation_level=None)) as file:
         file.execute("UPDATE chunks SET value = zeroblob(9) WHERE number = 1")
     result = run("index", "check", "my.index", command=())
     assert (result.exit_code, result.stdout) == (1, "")

@@ -26,11 +26,7 @@ FAITHFUL = [
         ["Prime Minister Olsen", "the Labor Party"],
         "Prime Minister Olsen resigned the next day, but his party, the Labor Party, kept its majority.",
     ),
-    (
-        "In that year the bridge was closed to lorries.",
-        ["1999"],
-        "In that year, 1999, the bridge was closed to lorries.",
-    ),
+    ("In that year the bridge was closed to cars.", ["1999"], "In that year, 1999, the bridge was closed to cars."),
     (
         "- Set `timeout` to 30\n- Then run it again",
         ["the backup script"],
@@ -164,9 +160,7 @@ def test_a_word_of_nobody_is_refused_wherever_it_is(chunk, data, word):
     rewritten = " ".join([*words[:at], word, *words[at:]])
     added = f"adds {word!r}".lower()
     assert unfaithful_edit(chunk, rewritten, ["Ada, a cat"], "en").lower() == added
-    alone = (
-        "" if word in {"Napoleon", "zebra", "NASA"} else added
-    )  # "not" needs what it denies, a number what it counts
+    alone = "" if word in {"Napoleon", "zebra", "NASA"} else added
     assert unfaithful_edit(chunk, rewritten, [f"Ada {word}"], "en").lower() == alone
 
 

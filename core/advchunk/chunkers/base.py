@@ -416,7 +416,7 @@ class Chunker(Params, ABC):
     @classmethod
     def reads_all_formats(cls) -> bool:
         """Return True if the generic readers serve this chunker, False if it has its own reader."""
-        return cls.read is Chunker.read and cls.markup == Chunker.markup
+        return cls.read is Chunker.read and cls.markup in {Chunker.markup, "auto"}
 
     def read_file(
         self,
@@ -427,6 +427,7 @@ class Chunker(Params, ABC):
         encoding: str | None = None,
         content: Content = "all",
         hidden: bool = False,
+        links: bool = False,
     ) -> Document:
         """Read a file for `chunk`.
 
@@ -434,7 +435,7 @@ class Chunker(Params, ABC):
         own reader, or ``by_name`` is False; in those cases the text is returned unchanged.
         """
         options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "content": content, "hidden": hidden}
-        return files.only(self.read_documents(path, by_name=by_name, **options))
+        return files.only(self.read_documents(path, by_name=by_name, links=links, **options))
 
     @checked
     def read_documents(
@@ -446,26 +447,29 @@ class Chunker(Params, ABC):
         encoding: str | None = None,
         content: Content = "all",
         hidden: bool = False,
+        links: bool = False,
         data: bytes | None = None,
     ) -> list[Document]:
         """Read the documents in a file for `chunk_many`: records of PubMed, else one, as `read_file` does.
 
         Parameters
         ----------
-        content, hidden : see `readers.files.read_file`; a chunker with its own reader keeps all.
+        content, hidden, links : see `readers.files.read_file`; a chunker with its own reader keeps all.
         data : the bytes of the file; None reads them from ``path``.
         """
         reads_all = self.reads_all_formats()
         check_content(content)
-        own = {**self.reader_options, "content": content, "hidden": hidden}
+        own = {**self.reader_options, "content": content, "hidden": hidden, "links": links}
         binary = self.markup if formats.is_binary(self.markup) else formats.binary_format(path)
-        if binary or (by_name and reads_all and self.markup == Chunker.markup):
+        if binary or (by_name and reads_all and self.markup == type(self).markup):
+            is_unnamed = self.markup == "auto" and not formats.tells_format(str(path))
             options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "data": data}
-            return files.read_documents(path, markup=binary or None, options=own, **options)
+            return files.read_documents(path, markup=binary or ("auto" if is_unnamed else None), options=own, **options)
         document = files.read_text(path, metadata=metadata, encoding=encoding, data=data)
         if records := files.split_records(document, self.markup if reads_all else "auto"):
             return records
-        return [formats.read(document, self.markup, own) if reads_all and content == "main" else document]
+        is_read = reads_all and (links or content == "main")  # else `read` adds the layout
+        return [formats.read(document, self.markup, own) if is_read else document]
 
     @property
     def reader_options(self) -> Mapping[str, Any]:
@@ -564,13 +568,12 @@ class SegmentingChunker(Chunker):
 
     def plan(self, document: Document) -> Plan[Explanation]:
         """Tile the text, decide on cuts, build chunks."""
-        if self.by_size and not self.include_context:
-            budget = self.max_tokens - (self.size("overlap_tokens") if self.overlap_tokens else 0)
-            if chunk := sizes.whole_chunk(document.text, budget, self.counter):
-                return Explanation(document, [chunk], by_size=True)
+        may_be_one = self.by_size and not self.include_context
+        if may_be_one and (chunk := sizes.whole_chunk(document.text, self.max_tokens, self.counter)):
+            return Explanation(document, [chunk], by_size=True)
         limits = self.limits(document)
         units = self.tile(document, limits)
-        segmentation = Segmentation(np.array([0, len(units.edges) - 1]))
+        limits, segmentation = limits.for_units(units), Segmentation(np.array([0, len(units.edges) - 1]))
         if not self.by_size and len(units.edges) > 2:
             segmentation = yield from self.decide(units, limits)
             sizes.check_segmentation(units, segmentation, self.algorithm)

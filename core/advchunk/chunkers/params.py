@@ -90,8 +90,8 @@ class Params:
         last chunk of a text, or of a section between hard breaks, is smaller, unless its neighbors are full and cannot
         be divided. The same holds for the minima of the algorithms in other units, if a chunk of ``max_tokens`` can
         hold them.
-    overlap_tokens : maximum tokens of the previous chunk to repeat, in whole units, else sentences, else words;
-        0..max_tokens - 1.
+    overlap_tokens : maximum tokens of the previous chunk to repeat, in whole units, else sentences, else words, but
+        never all of it; 0..max_tokens - 1. A chunk without one, such as the first, may use all of ``max_tokens``.
     include_context : give each chunk a context: the document's ``title`` and the headings above the chunk. A chunk that
         starts inside a table has the table's caption and header as context in any case. The context is embedded with
         the chunk and counts toward ``max_tokens``, and takes at most half of it.

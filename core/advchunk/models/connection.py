@@ -177,10 +177,9 @@ def is_plain_url(base_url: Any) -> bool:
 
 
 def _is_json(options: Any) -> bool:
-    try:
+    with suppress(ValueError, TypeError):
         return isinstance(options, Mapping) and bool(json.dumps(dict(options), allow_nan=False))
-    except (ValueError, TypeError):
-        return False
+    return False
 
 
 def _reason(error: Exception, status: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from advchunk.errors import ConfigurationError, import_extra, require
+from advchunk.errors import import_extra, require
 from advchunk.models.counters import replace_surrogates, untruncated
 from advchunk.records import Floats, Ints
 
@@ -27,9 +27,8 @@ class TokenReader:
     """Runs a model over tokens, and caches its properties."""
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
-        if not getattr(tokenizer, "is_fast", False):
-            msg = f"a language model needs a fast tokenizer, with offsets, got {type(tokenizer).__name__}"
-            raise ConfigurationError(msg)
+        rule = "a language model must have a fast tokenizer, with offsets"
+        require(getattr(tokenizer, "is_fast", False), rule, type(tokenizer).__name__)
         self.model, self.tokenizer = model.eval(), tokenizer
         self.prompts: list[tuple[list[int], Any]] = []  # tokens, and their keys and values; the latest last
         self.lock = threading.Lock()
@@ -65,9 +64,8 @@ class TokenReader:
         """Read (b, t) tokens after the cached ones; return the (b, last, v) logits of the last, and the new cache."""
         options = {"logits_to_keep": last} if "logits_to_keep" in signature(self.model.forward).parameters else {}
         out = self.model(input_ids=rows.to(self.model.device), past_key_values=cache, use_cache=True, **options)
-        if (cache := getattr(out, "past_key_values", None)) is None:
-            msg = f"a language model must keep keys and values, which {type(self.model).__name__} does not"
-            raise ConfigurationError(msg)
+        cache = getattr(out, "past_key_values", None)
+        require(cache is not None, "a language model must keep keys and values", type(self.model).__name__)
         return out.logits[:, -last:], cache
 
 

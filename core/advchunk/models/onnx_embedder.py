@@ -37,8 +37,7 @@ class OnnxEmbedder:
 
     Raises
     ------
-    ConfigurationError : the model is not a transformer with mean, first-token or last-token pooling, or asks for other
-        inputs than text.
+    ConfigurationError : not a transformer with mean, first-token or last-token pooling, or other inputs than text.
     """
 
     def __init__(
@@ -114,9 +113,7 @@ class OnnxEmbedder:
 
 
 def token_batches(tokens: Ints, budget: int = BUDGET) -> list[Ints]:
-    """Return the indices of texts of (n,) ``tokens`` in batches, longest first. A batch has at most ``budget`` tokens
-    after padding, or a single text.
-    """
+    """Return the indices of texts of (n,) ``tokens`` in batches of at most ``budget`` with padding, longest first."""
     order = np.argsort(-tokens, kind="stable")
     edges = [0]
     while edges[-1] < len(order):

@@ -15,8 +15,6 @@ from advchunk.evaluation import boundary_scores, synthetic
 from advchunk.records import Units
 from advchunk.text.terms import terms_of
 
-CATS = "The cat naps. A kitten purrs. The cat eats fish. A kitten naps. The fish is eaten. The cat purrs. "
-LAW = "The court rules. A judge hears appeals. The court hears a judge. Appeals go on. A judge rules. The court sits."
 SIXTY = synthetic(4, segments=8, sentences=(10, 15), overlap=0.2)  # all alike in form: words alone tell
 
 

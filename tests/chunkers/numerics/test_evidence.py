@@ -47,7 +47,7 @@ def segment_cost(x, sizes, noise, coordinates, start, end):
 
 
 def discounted(sums, noise):
-    return costs.by_blocks(lambda block: evidence.discounted(sums, noise, block, sums.squares(block)))
+    return costs.BlockCost(lambda: lambda block: evidence.discounted(sums, noise, block, sums.squares(block)))
 
 
 def moments(x, sizes, cuts, before):

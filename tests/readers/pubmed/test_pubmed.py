@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from advchunk import BiomedicalAbstractChunker, ConfigurationError
 from advchunk.readers.pubmed import reader as abstracts
 from advchunk.readers.pubmed import records as pubmed
+from advchunk.readers.pubmed.labels import section_name
 from blocks import texts_of
 from growing import check_growth, repeated
 
@@ -110,7 +111,7 @@ def test_nfkc_by_pieces_equals_nfkc_of_the_whole(text):
     ],
 )
 def test_section_names(label, name):
-    assert abstracts.section_name(label) == name
+    assert section_name(label) == name
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ PUBLISHED = ["background", "rationale", "objective", "aims", "methods", "design"
 def test_every_labeled_section_is_recovered(drawn, between, body):
     text = between.join(f"{case(label)}: {body}" for label, case in drawn)
     document = abstracts.read(text)
-    assert sections(document) == [(abstracts.section_name(label), body) for label, _ in drawn]
+    assert sections(document) == [(section_name(label), body) for label, _ in drawn]
 
 
 ENDS = [": ", ":", " : ", ":\n", "- ", " - ", "-", "–", " – ", "— ", "—", ". "]
@@ -197,7 +198,7 @@ def test_blocks_cover_what_is_not_white_space():
 
 
 def test_structured_sections_keep_labels_of_their_own():
-    document = abstracts.from_sections([("KEY POINTS", "One."), ("", "Two. RESULTS: Three."), ("AIM", " ")], id="x")
+    document = pubmed.from_sections([("KEY POINTS", "One."), ("", "Two. RESULTS: Three."), ("AIM", " ")], id="x")
     assert document.text == "KEY POINTS: One.\nTwo. RESULTS: Three."
     assert sections(document) == [("KEY POINTS", "One. Two."), ("Results", "Three.")]
     assert document.id == "x"

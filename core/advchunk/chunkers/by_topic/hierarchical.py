@@ -44,8 +44,8 @@ class HierarchicalParams(Params):
     Parameters
     ----------
     max_tokens : maximum tokens of a chunk at any level but "document", context included, >= 1.
-    min_tokens : a smaller chunk joins a neighbor with the same parent if the result fits, 0..max_tokens; not for levels
-        that are chunkers.
+    min_tokens : a smaller chunk joins a neighbor of its parent if both fit, 0..max_tokens; not for levels that are
+        chunkers.
     overlap_tokens : 0, because children cover their parent exactly.
     """
 

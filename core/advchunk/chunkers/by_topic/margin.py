@@ -17,7 +17,7 @@ from advchunk.chunkers.params import AS_PUBLISHED, Bounds
 from advchunk.engine import Choose, Plan
 from advchunk.errors import require
 from advchunk.models.prompts import fill_prompt
-from advchunk.records import Floats, Segmentation, Units
+from advchunk.records import Floats, Origin, Segmentation, Units
 from advchunk.text.detection import language_of
 from advchunk.text.sentences import language_code
 
@@ -141,14 +141,10 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
         joined = cutting.cuts_at(np.array(cuts), len(units))
         joined = join_segments(joined, units, limits) if self.combine else joined
         figures = {"margins": np.array(margins), "thresholds": np.array(thresholds)}
-        return Segmentation(
-            joined,
-            reason=[reasons[cut] for cut in joined[1:-1].tolist()],
-            gaps=gaps,
-            figures=figures,
-            origins="size" if self.combine else None,
-            evidence=-float(np.sum(margins)),
-        )
+        joined_reasons = [reasons[cut] for cut in joined[1:-1].tolist()]
+        origins: Origin | None = "size" if self.combine else None
+        kept = -float(np.sum(margins))
+        return Segmentation(joined, reason=joined_reasons, gaps=gaps, figures=figures, origins=origins, evidence=kept)
 
     def prompts_for(self, text: str) -> list[tuple[str, tuple[str, str]]]:
         """Return the prompts for a text, each with its numbers for "split" and "keep"."""

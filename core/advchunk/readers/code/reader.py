@@ -129,11 +129,8 @@ class _Outline:
         before = before or ((node.start_byte,) if is_decorated else ())
         body = node.child_by_field_name("body") if kind == "header" else None
         for child in node.named_children:
-            start, name, has_definitions = (
-                child.start_byte,
-                self._names.get(child.id),
-                self._has_definitions(child, depth),
-            )
+            start, name = child.start_byte, self._names.get(child.id)
+            has_definitions = self._has_definitions(child, depth)
             if child.type in _COMMENTS:
                 starts = kind != "wrapper" and start in self._lines and (not before or self._is_after_blank(start))
                 before += (start,) * starts

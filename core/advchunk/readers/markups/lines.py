@@ -1,6 +1,4 @@
-"""Read a markup line by line, by a table of rules. Blocks are whole lines, the text stays as it is, and time is
-linear.
-"""
+"""Read a markup line by line, by a table of rules, in linear time. Blocks are whole lines, the text stays as it is."""
 
 from __future__ import annotations
 
@@ -200,9 +198,7 @@ class _Scan:
 
 
 def _balanced_end(flat: str, closing: re.Pattern[str], opening: re.Match[str]) -> int | None:
-    """Return the end of what closes a block; of what has a group ``again``, which opens another, as many must be
-    closed.
-    """
+    """Return the end of what closes a block, and all that its group ``again`` opens within; None if nothing does."""
     depth, is_nesting = 1, "again" in closing.groupindex
     for match in closing.finditer(flat, opening.end()):
         depth += 1 if is_nesting and match["again"] else -1

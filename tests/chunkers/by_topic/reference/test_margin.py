@@ -102,9 +102,8 @@ def test_a_full_chunk_ends_without_asking():
     groups, asked = chunked([0.1] * 7, max_tokens=most)
     assert groups == [[0, 1, 2], [3, 4, 5], [6]]
     assert len(asked) == 4
-    explained = MarginSamplingChunker(lm=Scripted([0.1] * 7), max_tokens=most, calibrate=False).explain(
-        "".join(sentences(7))
-    )
+    chunker = MarginSamplingChunker(lm=Scripted([0.1] * 7), max_tokens=most, calibrate=False)
+    explained = chunker.explain("".join(sentences(7)))
     assert [cut.reason for cut in explained.cuts] == ["forced", "forced"]
     assert explained.figures["margins"] == pytest.approx([-0.8] * 4)
     assert [cut.score for cut in explained.cuts] == [None, None]

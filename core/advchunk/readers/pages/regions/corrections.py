@@ -7,7 +7,7 @@ rule takes one part of a page and returns the parts that it really is.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
-from itertools import pairwise
+from itertools import chain, pairwise
 from statistics import median
 from typing import NamedTuple, TypeAlias, get_args
 
@@ -78,11 +78,8 @@ def correct(parts: Sequence[Part], setting: Setting) -> list[Part]:
     """Apply all rules to the parts of a page."""
     corrected = list(parts)
     for kinds, rule in RULES:
-        corrected = [
-            new
-            for part in corrected
-            for new in (rule(part, setting) if part.kind in kinds and not part.text else [part])
-        ]
+        applied = (rule(part, setting) if part.kind in kinds and not part.text else [part] for part in corrected)
+        corrected = [*chain.from_iterable(applied)]
     return corrected
 
 
