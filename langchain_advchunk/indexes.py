@@ -30,10 +30,10 @@ class IndexRetriever(CheckedModel, BaseRetriever):
     and removes its documents::
 
         retriever = IndexRetriever(index="guides.index")
-        retriever.add_documents(documents)  # chunks and embeds them, in place of those of the same names
+        retriever.add_documents(documents)  # chunks and embeds them; replaces documents of the same names
         retriever.invoke("How are tokens counted?")
 
-    Results are as those of `AdvchunkRetriever`: passages with a ``budget``, else chunks.
+    Returns what `AdvchunkRetriever` does: passages with a ``budget``, else chunks.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class IndexRetriever(CheckedModel, BaseRetriever):
 
     @checked
     def add_documents(self, documents: Sequence[Document]) -> None:
-        """Chunk documents and add them to the index, all or none, in place of those of the same names."""
+        """Chunk documents and add them to the index, all or none; replace documents of the same names."""
         sources = [
             CoreDocument(
                 document.page_content,
