@@ -128,7 +128,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     whole_chunks: bool = False
     cutter: Annotated[Any, BeforeValidator(as_cutter)] = PassageCutter()
     depth: SkipValidation[int] = DEPTH
-    search_kwargs: dict[str, Any] = Field(default_factory=dict)
+    search_kwargs: dict[str, Any] = Field(default_factory=dict, repr=False)  # which may have the key of a service
     chunk_filter: Callable[[Document], bool] | None = None
     document_key: str | Callable[[Document], str] | None = None
     texts: SkipValidation[AnySource | None] = Field(default=None, repr=False)
