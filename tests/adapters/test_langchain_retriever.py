@@ -11,12 +11,7 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from advchunk import ConfigurationError
 from advchunk.retrieval import Search
-from langchain_advchunk import (
-    AdvchunkRetriever,
-    DefaultEmbeddings,
-    OptimalSemanticSplitter,
-    vectors_for,
-)
+from langchain_advchunk import AdvchunkRetriever, DefaultEmbeddings, OptimalSemanticSplitter, vectors_for
 
 FILLER = [
     f"Shed {i} holds rope, nets and tar, and its door is painted {color}."

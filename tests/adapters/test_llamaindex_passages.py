@@ -6,22 +6,13 @@ import pytest
 from llama_index.core import Document, VectorStoreIndex
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter, SentenceWindowNodeParser, TokenTextSplitter
-from llama_index.core.schema import (
-    MetadataMode,
-    NodeWithScore,
-    QueryBundle,
-)
+from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from advchunk import ConfigurationError, RecursiveChunker, Span
 from advchunk.records import with_context
 from advchunk.retrieval import PassageCutter
-from llamaindex_advchunk import (
-    DefaultEmbedding,
-    PassagePostprocessor,
-    RecursiveNodeParser,
-    chunk_spans,
-)
+from llamaindex_advchunk import DefaultEmbedding, PassagePostprocessor, RecursiveNodeParser, chunk_spans
 from llamaindex_advchunk.base import users_metadata
 
 FERRY = "The ferry to the island leaves the harbor at nine. Dogs ride free."

@@ -7,22 +7,14 @@ import pytest
 from llama_index.core import Document, StorageContext, VectorStoreIndex
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.llms import MockLLM
-from llama_index.core.node_parser import (
-    HierarchicalNodeParser,
-    SentenceSplitter,
-    get_leaf_nodes,
-)
+from llama_index.core.node_parser import HierarchicalNodeParser, SentenceSplitter, get_leaf_nodes
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import IndexNode, MetadataMode, NodeRelationship, NodeWithScore, TextNode
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
 from advchunk import ConfigurationError
 from advchunk.retrieval import Search
-from llamaindex_advchunk import (
-    AdvchunkRetriever,
-    DefaultEmbedding,
-    RecursiveNodeParser,
-)
+from llamaindex_advchunk import AdvchunkRetriever, DefaultEmbedding, RecursiveNodeParser
 from llamaindex_advchunk.base import users_metadata
 
 BY_NEIGHBORS = Search("dense", neighbors=True)
