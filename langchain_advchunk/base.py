@@ -125,10 +125,6 @@ class AdvchunkSplitter(TextSplitter, ABC):
         for chunks in self._shown(results, documents):
             yield from self._convert(waiting.popleft(), chunks)
 
-    def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
-        """Return the chunks of ``documents``, as `split_documents` does."""
-        return self.split_documents(documents)
-
     def split_files(self, paths: Paths, *, encoding: str | None = None, content: Content = "all") -> list[Document]:
         """Return the chunks of files in any format, folders, and archives (`advchunk.chunk_files`).
 
