@@ -13,7 +13,7 @@ from uuid import UUID, uuid5
 from langchain_core.documents import Document
 from langchain_text_splitters import TextSplitter
 
-from advchunk import Chunk, Chunker, ConfigurationError, Failure
+from advchunk import Chunk, Chunker, Failure
 from advchunk import Document as Source
 from advchunk.building.ids import hashed_id
 from advchunk.building.layout import inherited_metadata
@@ -370,10 +370,8 @@ def record_key(document: Document) -> str:
 
 
 def _id_of(document: Document, user: str) -> str:
-    if not document.id:
-        msg = f"{user} needs documents with an id, which advchunk's splitters set"
-        raise ConfigurationError(msg)
-    return document.id
+    require(bool(document.id), f"{user} needs documents with an id, which advchunk's splitters set", document.id)
+    return str(document.id)
 
 
 def _sources(documents: Iterable[Document], waiting: deque[Document]) -> Iterator[Source]:

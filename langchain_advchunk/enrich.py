@@ -87,10 +87,7 @@ def _grouped(
     require(None not in texts, "parents must have ids that match the source_id of chunks", None)
     groups, pairs = group_by_source(documents), list[tuple[Source, list[Chunk]]]()
     for indices in groups:
-        source_id = written_metadata(documents[indices[0]].metadata).get("source_id")
-        name, chunks = (
-            source_id or source_name(documents[indices[0]]),
-            [to_framework_chunk(documents[i]) for i in indices],
-        )
-        pairs.append(to_document(chunks, name, texts.get(source_id)))
+        own, first = [to_framework_chunk(documents[i]) for i in indices], documents[indices[0]]
+        source_id = written_metadata(first.metadata).get("source_id")
+        pairs.append(to_document(own, source_id or source_name(first), texts.get(source_id)))
     return groups, pairs

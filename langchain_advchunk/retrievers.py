@@ -47,7 +47,6 @@ from langchain_advchunk.collection import (
 from langchain_advchunk.settings import CheckedModel
 from langchain_advchunk.surroundings import AnySource, finder_of, surroundings_of
 
-_K = 5
 _ROWS = 4  # times more rows (sentences) than chunks are asked for
 _LEVELS = 2  # times more chunks of several levels than of each are asked for
 _FILTERED = 10  # times more chunks than are asked for are filtered, if a store filters only what it found
@@ -259,7 +258,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
             k, budget = self.k, self.budget
         if chunk_filter is None and not any(map(_is_filter, kwargs)):
             chunk_filter = self.chunk_filter
-        k = k or _K
+        k = k or 5
         depth = max(self.depth, DEPTH_TO_CUT if budget else k)
         search_kwargs = self.search_kwargs | kwargs
         chunk_filter = self._filter(search_kwargs, chunk_filter)
@@ -298,9 +297,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         search, hits = call.search, _scored(self.vectorstore, answer)
         if self._model is not None:
             search = fit_to_language(search, query, self._collection.languages, self._model, self._warnings)
-        if search.mode == "lexical":
-            hits = []
-        collection, dense = self._rank(hits, call)
+        collection, dense = self._rank([] if search.mode == "lexical" else hits, call)
         ranking = collection.rank(query, dense, search, call.depth)
         if call.budget is None:
             passages = collection.results(collection.first(ranking, call.k, search.merge))

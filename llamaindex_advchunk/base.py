@@ -508,9 +508,8 @@ def hidden_keys(metadata: Mapping[str, Any], users: Mapping[str, Any]) -> list[s
 def exclusions(nodes: Iterable[BaseNode], hidden: Iterable[str] = ()) -> dict[str, Any]:
     """Return the keys that are hidden from embedder and language model, those of nodes and others, each once."""
     names = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
-    return {
-        name: list(dict.fromkeys([*(key for node in nodes for key in getattr(node, name)), *hidden])) for name in names
-    }
+    own = {name: [key for node in nodes for key in getattr(node, name)] for name in names}
+    return {name: list(dict.fromkeys([*keys, *hidden])) for name, keys in own.items()}
 
 
 def _to_document(source: Source, hidden: Mapping[str, Any]) -> Document:
