@@ -176,39 +176,6 @@ def test_pages_of_a_loader_are_texts_of_their_own():
         ]
 
 
-@pytest.mark.parametrize(
-    ("options", "rule"),
-    [
-        ({}, "vectorstore, retriever or chunks must be given"),
-        ({"chunks": CHUNKS, "search": Search("hybrid")}, "mode must be 'lexical' without a vectorstore"),
-        ({"vectorstore": True, "search": Search("hybrid")}, "'dense' without chunks"),
-        ({"vectorstore": True, "k": 5, "budget": 100}, "k and budget must not both be given"),
-        ({"vectorstore": True, "k": 0}, "k must be a whole number >= 1"),
-        ({"vectorstore": True, "k": 2.5}, "k must be a whole number >= 1, got 2.5"),
-        ({"vectorstore": True, "k": "3"}, "k must be a whole number >= 1, got '3'"),
-        ({"vectorstore": True, "budget": True}, "budget must be a whole number >= 1, got True"),
-        ({"vectorstore": True, "depth": 0}, "depth must be a whole number >= 1"),
-        ({"vectorstore": True, "search": "dense"}, "search: Input should be .*Search, got 'dense'"),
-        ({"vectorstore": True, "order": "best"}, "order: Input should be 'rank' or 'document', got 'best'"),
-        ({"vectorstore": True, "top_k": 3}, "AdvchunkRetriever has no parameter 'top_k'"),
-        ({"vectorstore": True, "serch": None}, "did you mean 'search'"),
-        ({"vectorstore": True, "search_kwargs": {"k": 3}}, "search_kwargs of a vectorstore must not have 'k'"),
-        ({"vectorstore": True, "retriever": Listed(documents=[])}, "must not both be given"),
-        (
-            {"vectorstore": True, "texts": 3},
-            "texts must be a mapping, a function, the path of a folder, Surroundings, or several of these, got 3",
-        ),
-        ({"vectorstore": True, "cutter": 3}, "cutter must be a PassageCutter or None, got 3"),
-        ({"vectorstore": True, "chunks": CHUNKS, "texts": {"town": "Text."}}, "chunks of 'town' must be parts"),
-    ],
-    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
-)
-def test_bad_parameters_are_clear_errors(options, rule):
-    options = options | ({"vectorstore": stored(CHUNKS)} if "vectorstore" in options else {})
-    with pytest.raises(ConfigurationError, match=rule):
-        AdvchunkRetriever(**options)
-
-
 def test_parameters_change_in_copies_only():
     lexical = {"chunks": CHUNKS, "search": Search("lexical")}
     retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), k=2, search=Search())

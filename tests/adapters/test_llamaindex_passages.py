@@ -158,21 +158,3 @@ def test_a_postprocessor_follows_its_fields_and_is_serialized(nodes):
     assert len(processor.postprocess_nodes(hits, query_str="sheep")[0].text) > len(before.text)
     read = PassagePostprocessor.from_dict(processor.to_dict())
     assert (read.budget, read.cutter, read.texts) == (300, processor.cutter, processor.texts)
-
-
-@pytest.mark.parametrize(
-    ("options", "rule"),
-    [
-        ({"bugdet": 3}, "PassagePostprocessor has no parameter 'bugdet'; did you mean 'budget'?"),
-        ({"budget": 0}, "budget: .*greater than or equal to 1, got 0"),
-        ({"budget": None}, "budget: .*got None"),
-        ({"depth": 201}, "depth: .*less than or equal to 200, got 201"),
-        ({"order": "page"}, "order: .*got 'page'"),
-        ({"texts": "a.txt"}, "texts must be a folder that exists, if it is a path, got 'a.txt'"),
-        ({"cutter": "x"}, "cutter must be a PassageCutter or None, got 'x'"),
-        ({"cutter": {"language": "english"}}, "language must be a code, such as 'en', or 'auto', got 'english'"),
-    ],
-)
-def test_bad_parameters_are_errors(options, rule):
-    with pytest.raises(ConfigurationError, match=rule):
-        PassagePostprocessor(**options)
