@@ -302,9 +302,8 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         if call.budget is None:
             passages = collection.results(collection.first(ranking, call.k, search.merge))
             return [to_result(passage, collection.items[passage.hits[0].chunk.index]) for passage in passages]
-        cutter = self._cutter if call.is_cut else None
-        options = (call.budget, self._counter, cutter, self.order, search.merge)
-        return list(map(to_document, collection.passages(query, ranking, *options)))
+        options = (call.budget, self._counter, self._cutter, self.order, search.merge)
+        return list(map(to_document, collection.passages(query, ranking, *options, whole_chunks=not call.is_cut)))
 
     def _rank(self, hits: _Hits, call: _Call) -> tuple[Collection[Document], Ranking]:
         """Return the chunks, with the hits that are not among them, and the ranking of the hits."""

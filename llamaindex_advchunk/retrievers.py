@@ -158,7 +158,8 @@ class AdvchunkRetriever(BaseRetriever):
             self.object_map,
             filters,
             words_in,
-            None if whole_chunks else cutter.within(language, counter),
+            cutter.within(language, counter),
+            whole_chunks,
         )
 
     def refresh(self, nodes: Iterable[BaseNode] | None = None) -> None:
