@@ -30,10 +30,10 @@ class IndexRetriever(CheckedModel, BaseRetriever):
     and removes its documents::
 
         retriever = IndexRetriever(index="guides.index")
-        retriever.add_documents(documents)  # chunks and embeds them, in place of those of the same names
+        retriever.add_documents(documents)  # chunks and embeds them; replaces documents of the same names
         retriever.invoke("How are tokens counted?")
 
-    Results are as those of `AdvchunkRetriever`: passages with a ``budget``, else chunks.
+    Returns what `AdvchunkRetriever` does: passages with a ``budget``, else chunks.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class IndexRetriever(CheckedModel, BaseRetriever):
 
     @checked
     def add_documents(self, documents: Sequence[Document]) -> None:
-        """Chunk documents and add them to the index, all or none, in place of those of the same names."""
+        """Chunk documents and add them to the index, all or none; replace documents of the same names."""
         sources = [
             CoreDocument(
                 document.page_content,
@@ -85,7 +85,9 @@ class IndexRetriever(CheckedModel, BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        k = _chunks_asked_for(options)
+        k = options.pop("k", None)
+        require(not options, "a query takes k alone, and an index has no filters", ", ".join(options))
+        check_sizes(k=k)
         if k is not None or self.budget is None:
             return [to_document(Passage.of(hit)) for hit in self._retriever.search(query, k or self.k)]
         return list(map(to_document, self._retriever.passages(query, self.budget, order=self.order)))
@@ -95,11 +97,3 @@ class IndexRetriever(CheckedModel, BaseRetriever):
     ) -> list[Document]:
         ask = self._get_relevant_documents
         return await asyncio.to_thread(ask, query, run_manager=run_manager.get_sync(), **options)
-
-
-def _chunks_asked_for(options: dict[str, Any]) -> int | None:
-    """Return the ``k`` that is passed with a query; raise `ConfigurationError` for other options: none would count."""
-    k = options.pop("k", None)
-    require(not options, "a query takes k alone, and an index has no filters", ", ".join(options))
-    check_sizes(k=k)
-    return k  # type: ignore[no-any-return]

@@ -348,7 +348,7 @@ def _runs(nodes: Sequence[BaseNode]) -> list[list[int]]:
 def _with_citation(passage: Passage, node: BaseNode) -> BaseNode:
     """Return a node with its citation, hidden from embedder and language model."""
     metadata = write_metadata(node.metadata, {"citation": passage.citation})
-    return node.model_copy(update={"metadata": metadata, **exclusions(node, hidden_keys(metadata, node.metadata))})
+    return node.model_copy(update={"metadata": metadata, **exclusions([node], hidden_keys(metadata, node.metadata))})
 
 
 def to_node(passage: Passage, first: BaseNode) -> TextNode:

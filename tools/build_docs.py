@@ -27,7 +27,7 @@ GUIDES = {
     "Retrieve": ("retrieval", "stores", "models"),
     "Use a framework": ("langchain", "llamaindex", "migration"),
     "Keep an index in step, and scale": ("documents-that-change", "many-documents"),
-    "Write your own": ("extend",),
+    "Extend": ("extend",),
 }
 
 

@@ -14,9 +14,7 @@ from advchunk.records import with_context
 from advchunk.text import tables
 from growing import check_growth
 
-CASES = tomllib.loads((Path(__file__).parent.parent / "data" / "ugly_structure.toml").read_text(encoding="utf-8"))[
-    "case"
-]
+CASES = tomllib.loads((Path(__file__).parents[1] / "data" / "ugly_structure.toml").read_text(encoding="utf-8"))["case"]
 
 
 def chunked(text, top, **params):
@@ -76,7 +74,7 @@ FORMS = {"html": write_html, "lines": write_html_lines, "latex": write_latex, "p
 every_form = pytest.mark.parametrize("write", FORMS.values(), ids=FORMS)
 
 words = st.sampled_from(
-    ["tea", "green tea", "42", "1.5 mg", "A. B. C", "שם", "绿茶", "e\u0301", "x" * 30, "one, two; three"]
+    ["tea", "green tea", "42", "1.5 mg", "A. B. C", "שם", "绿茶", "e\u0301", "x" * 30, "one; three"]
 )
 cell = st.lists(words, min_size=1, max_size=4).map(" ".join)
 body = st.lists(st.tuples(cell, cell), min_size=2, max_size=30)
@@ -148,15 +146,7 @@ def test_any_text_is_tiled_at_every_level(text):
 
 # What is never cut while it can be cut elsewhere.
 
-ATOMS = [
-    "`a b, c`",
-    "[tea, milk](https://a.b/c_(d))",
-    "$a + b$",
-    "\\(a + b\\)",
-    "<b x='y, z'>",
-    "&eacute;",
-    "<https://a.b/c,d>",
-]
+ATOMS = ["`a b, c`", "[tea, m](http://a/c_(d))", "$a + b$", "\\(a + b\\)", "<b x='y, z'>", "&amp;", "<http://a.b/c,d>"]
 
 
 @given(

@@ -189,9 +189,7 @@ def test_the_users_keys_of_the_same_names_are_not_results(kind):
     users = {key: "the user's" for name in ("added_context", "rewritten") for key in (name, f"{name}_status")}
     users["original_text"] = "the user's"
     chunk = Chunk("She naps.", (Span(14, 23),), 3, context="Cats\nthe user's", metadata=users)
-    (enriched,) = kind(llm=Scribe(), **({"least_kept": 0.5} if kind is Rewriting else {})).enrich(
-        "Ada is a cat. She naps.", [chunk]
-    )
+    (enriched,) = kind(llm=Scribe()).enrich("Ada is a cat. She naps.", [chunk])
     assert {**enriched.metadata, **users} == enriched.metadata
     assert kind.writes in written_metadata(enriched.metadata)
     assert enriched.context.startswith("Cats\nthe user's")

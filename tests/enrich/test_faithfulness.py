@@ -45,11 +45,7 @@ UNFAITHFUL = [
     ("Ada chased Bob into the barn.", ["Ada, a cat"], "Bob chased Ada, a cat, into the barn."),
     ("The court rejected the appeal. It was final.", ["the Supreme Court"], "The Supreme Court rejected the appeal."),
     ("It was approved in 2015.", ["Erenumab"], "Erenumab was approved in Europe in 2015."),
-    (
-        "The samples were frozen at -80 degrees.",
-        ["of the first study"],
-        "The samples of the first study were frozen at 80 degrees.",
-    ),
+    ("It was frozen at -80 degrees.", ["the first sample"], "The first sample was frozen at 80 degrees."),
     ("The owner sued the bank.", [], "The owner was sued by the bank."),
     ("The bridge is safe.", [], "Is the bridge safe?"),
     ("They flew from Rome to Oslo.", ["the team"], "The team flew to Rome from Oslo."),

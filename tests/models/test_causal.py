@@ -208,9 +208,7 @@ def test_a_prompt_that_grows_is_not_read_from_its_start_again(monkeypatch):
     prompts = ["the law rules on " + "the cat naps. " * i + "Split?" for i in range(1, 12)]
     fresh = [tiny().choose(prompt, ["1", "2"]) for prompt in prompts]
     spy = Spy(monkeypatch, model.reader.model)
-    assert np.array([model.choose(prompt, ["1", "2"]) for prompt in prompts]) == pytest.approx(
-        np.array(fresh), rel=1e-3
-    )
+    assert np.array([model.choose(prompt, ["1", "2"]) for prompt in prompts]) == pytest.approx(np.array(fresh), 1e-3)
     assert max(fed for _, fed, _ in spy.fed[1:]) <= 15
     assert max(held for held, _, _ in spy.fed) > 40
     assert len(model.reader.prompts) == 1

@@ -103,7 +103,7 @@ class Enricher(ABC):
     temperature : sampling temperature, 0..2. Framework models and functions use their own.
     seed : sampling seed, >= 0, if the endpoint supports seeds.
     attempts : maximum number of requests until an answer can be parsed, >= 1; each uses the next ``seed``.
-    timeout : seconds per chunk, > 0; None is unlimited. A synchronous call ends in a thread, its result dropped.
+    timeout : seconds per chunk, > 0; None is unlimited. A synchronous call goes on in a thread; its result is dropped.
     markup : format of documents without a layout (`readers.formats`); pass the chunker's.
     """
 
@@ -182,8 +182,7 @@ class Enricher(ABC):
         pairs : documents with their chunks, such as ``zip(documents, chunker.stream(documents))``. Spans must index the
             document's text: for a chunker that reads a format, pass what its ``read`` returns.
         on_error : how to handle a chunk that fails: "skip" it, with a warning in the log for the first of each kind of
-            error; "raise"; "collect" it in the result's ``failures``; or a callable that takes each `ChunkFailure`. An
-            error of the call is raised.
+            error; "raise"; "collect" it in the result's ``failures``; or a callable that takes each `ChunkFailure`.
         progress : called with the number of chunks done; True shows a progress bar.
         """
         return self._runner.run(pairs, _first_of_each(on_error), progress)

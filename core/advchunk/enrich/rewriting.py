@@ -40,7 +40,7 @@ class Rewriting(Enricher):
 
     In three stages the model asks questions that the chunk leaves open, answers those that the document answers, with
     quotes, and works the answers into the chunk. Without questions or answers nothing is written, and
-    ``metadata["rewritten_status"]`` is "nothing missing" or "nothing stated". `enriched_text` returns it.
+    ``metadata["rewritten_status"]`` is "nothing missing" or "nothing stated". See `enriched_text`.
 
     Answers are checked without a model, by their words. A fact is used only if its quote is in the document, and each
     of its words, function words aside, is in the quote, the chunk, or the titles above. The rewritten chunk must
@@ -49,8 +49,7 @@ class Rewriting(Enricher):
     has no others. Of 140 completions in four languages that the rules were chosen on 134 are accepted, and of 24 that
     were written after the rules 22; all 234 changes of meaning made in them are refused (tests/data).
 
-    A rewritten chunk over ``max_tokens``, context included, is dropped, with a warning and the status "over
-    max_tokens".
+    A rewritten chunk that exceeds ``max_tokens`` is dropped, with a warning and the status "over max_tokens".
 
     Parameters
     ----------

@@ -33,8 +33,7 @@ class Summaries(Enricher):
     the text and counts in ``tokens``; it is also in ``metadata["summary"]``. The text does not change.
 
     The prompt of the first stage has the whole document if it fits into ``max_context``. Otherwise it has the outline
-    of its headings, and half of the rest each for its beginning, which introduces names, and the text nearest to the
-    chunk.
+    of its headings, and half of the rest each for its beginning, with its names, and the text near the chunk.
 
     A sentence of more than ``summary_tokens`` is asked for again. If ``max_tokens`` leaves no room for it, it is left
     out, with a warning, and ``metadata["summary_status"]`` is "over max_tokens".
@@ -44,8 +43,10 @@ class Summaries(Enricher):
     summary_tokens : maximum tokens of the sentence, 8..256.
     prompts : prompts of the two stages, and their version.
 
-    References ---------- Zhao et al. 2024, "Meta-Chunking: Learning text segmentation and semantic completion via
-    logical perception", two-stage context-aware summary generation. The prompts, and what they show, are ours.
+    References
+    ----------
+    Zhao et al. 2024, "Meta-Chunking: Learning text segmentation and semantic completion via logical perception",
+    two-stage context-aware summary generation. The prompts, and what they show, are ours.
 
     Examples
     --------

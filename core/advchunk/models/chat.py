@@ -78,8 +78,7 @@ class Budget:
     _reserved: int = field(default=0, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("requests", "tokens"):
-            limit = getattr(self, name)
+        for name, limit in (("requests", self.requests), ("tokens", self.tokens)):
             require(limit is None or is_integer(limit, 0), f"{name} must be a whole number >= 0 or None", limit)
 
     @staticmethod

@@ -73,10 +73,8 @@ def sentence_rows(
     """
     sizes = units.token_counts()
     mixed = add_context(rows, np.cumsum(sizes) - sizes / 2, weight=weight, reach=reach)
-    return [
-        unit_rows((1 - share) * vector + share * mixed[units_in(chunk, units)])
-        for chunk, vector in zip(chunks, vectors, strict=True)
-    ]
+    pairs = zip(chunks, vectors, strict=True)
+    return [unit_rows((1 - share) * vector + share * mixed[units_in(chunk, units)]) for chunk, vector in pairs]
 
 
 class TokenWindow(NamedTuple):

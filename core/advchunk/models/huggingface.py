@@ -24,7 +24,7 @@ _PLACEHOLDER = "\ue000"  # for the prompt in a chat template
 
 
 class TokenReader:
-    """Runs a model over tokens, and caches its properties."""
+    """Runs a model over tokens, and caches its properties; equal to another of the same model."""
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         rule = "a language model must have a fast tokenizer, with offsets"
@@ -32,6 +32,12 @@ class TokenReader:
         self.model, self.tokenizer = model.eval(), tokenizer
         self.prompts: list[tuple[list[int], Any]] = []  # tokens, and their keys and values; the latest last
         self.lock = threading.Lock()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TokenReader) and self.model is other.model
+
+    def __hash__(self) -> int:
+        return id(self.model)
 
     @cached_property
     def lead(self) -> list[int]:
@@ -100,15 +106,6 @@ class HuggingFaceLM:
     reader: TokenReader = field(repr=False)
     max_context: int | None = None
     evict: float = 0.3
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, HuggingFaceLM) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def _key(self) -> tuple[Any, ...]:
-        return id(self.reader.model), self.max_context, self.evict
 
     @property
     def model_name(self) -> str:
@@ -204,8 +201,7 @@ class HuggingFaceLM:
 
 
 def distinguishing_prefixes(sequences: Sequence[tuple[int, list[int]]]) -> list[tuple[int, list[int]]]:
-    """Cut each option's sequences after the first token that distinguishes it from the other options. An option that is
-    a prefix of another raises `ConfigurationError`.
+    """Cut each option's sequences after the token that sets it apart; a prefix of another is a `ConfigurationError`.
 
     >>> distinguishing_prefixes([(0, [7, 1, 5]), (1, [7, 2]), (0, [8, 3]), (1, [8, 4, 6])])
     [(0, [7, 1]), (1, [7, 2]), (0, [8, 3]), (1, [8, 4])]

@@ -99,9 +99,7 @@ def outlined(document: Document) -> Document:
 
 
 def with_headings(document: Document, headings: Patterns) -> Document:
-    """Return a document with the units that match the user's patterns as blocks, or itself without any. Of several
-    patterns that match, the outermost counts; in code, tables and the like, none does.
-    """
+    """Return a document with what matches the user's patterns as blocks: of several the outermost, none in code."""
     flat = flatten(document.text)
     blocks = document.blocks or _paragraphs(flat)
     matches = sorted(_matches(flat, blocks, headings), key=lambda pair: (pair[1].start, pair[0]))

@@ -66,7 +66,7 @@ class BaseRetriever(ABC):
 
     @abstractmethod
     def _change(self, added: Mapping[str, IndexedDocument], removed: Iterable[str], notes: Mapping[str, Any]) -> None:
-        """Remove documents, add others in place of those of their names, and keep notes: all of them, or none."""
+        """Remove documents, add or replace others, and keep notes: all of this, or nothing."""
 
     @property
     def _keeps_vectors(self) -> bool:
@@ -141,7 +141,7 @@ class BaseRetriever(ABC):
         groups = {name: [chunk for chunk in group if chunk.embed_text] for name, group in groups.items()}
         for name, text in texts.items():
             wrong = [chunk.text for chunk in groups.get(name, []) if chunk.spans and not is_verbatim(chunk, text)]
-            require(not wrong, f"texts must be those of the spans of chunks; in {name!r} they are not", wrong[:1])
+            require(not wrong, f"chunks must have the text at their spans; in {name!r} they have another", wrong[:1])
         counted = iter(count_tokens([chunk for group in groups.values() for chunk in group], self._counter))
         return {name: list(islice(counted, len(group))) for name, group in groups.items()}
 

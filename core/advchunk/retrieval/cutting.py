@@ -92,9 +92,8 @@ class PassageCutter:
 
     Parameters
     ----------
-    language : code of the language of sentences; None is that of the retriever, or "auto":
-        that of most of the hits.
-    tokenizer : counts tokens (`models.counters.as_counter`); None is that of the retriever, or the built-in WordPiece.
+    language : code of the language of the sentences; None is the retriever's, or "auto", the language of most hits.
+    tokenizer : counts tokens (`models.counters.as_counter`); None is the retriever's, or the built-in WordPiece.
     around : tokens on either side of a hit that passages may extend to, where the text is known, or of which chunks
         beside it have the middle, at the tokens per character of the hits, >= 0.
     hit_weight : weight of the scores of the hits, >= 0; the words of the question have 1.

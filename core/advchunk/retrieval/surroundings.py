@@ -271,7 +271,7 @@ class FolderTexts:
     encoding: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        require(isinstance(self.path, (str, Path)), "path must be that of a folder", self.path)
+        require(isinstance(self.path, (str, Path)), "path must name a folder", self.path)
         require(Path(self.path).is_dir(), "texts must be a folder that exists, if it is a path", str(self.path))
 
     def __call__(self, name: str) -> str | None:

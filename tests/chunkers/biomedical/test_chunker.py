@@ -236,13 +236,10 @@ def test_the_title_may_have_a_chunk_of_its_own():
 def test_a_short_abstract_is_one_chunk_with_its_title(title_chunk):
     about = {"title": "A trial", "mesh": "Obesity; GLP-1 Receptor"}
     params = {"min_tokens": 0, "title_chunk": title_chunk, "mesh": True, "tokenizer": "words"}
-    (chunk,) = BiomedicalAbstractChunker(**params).chunk(
-        Document(section("Aim", 38) + section("Results", 39), metadata=about)
-    )
+    chunker, aim = BiomedicalAbstractChunker(**params), section("Aim", 38)
+    (chunk,) = chunker.chunk(Document(aim + section("Results", 39), metadata=about))
     assert chunk.context == "[Title] A trial\n[MeSH] Obesity; GLP-1 Receptor\n[Section] Objective, Results\n[Text]"
-    chunks = BiomedicalAbstractChunker(**params).chunk(
-        Document(section("Aim", 38) + section("Results", 40), metadata=about)
-    )
+    chunks = chunker.chunk(Document(aim + section("Results", 40), metadata=about))
     assert [chunk.text[:3] for chunk in chunks if chunk.text] == ["Aim", "Res"]
     assert "[MeSH]" not in chunks[0].context
 

@@ -28,9 +28,6 @@ def test_a_small_corpus_is_measured_and_golden_runs_are_compared(tmp_path):
     assert (measured["documents"], measured["entities"]) == (3, 6)
     assert checked["exact"]
     assert checked["identical"]
-    assert [answer["questions"] for answer in answers] == [
-        "made",
-        "several documents, aspects",
-        "several documents, documents",
-    ] * 2
+    asked_of = ["made", "several documents, aspects", "several documents, documents"]
+    assert [answer["questions"] for answer in answers] == asked_of * 2
     assert answers[0]["leaves"] > 0

@@ -49,10 +49,8 @@ def boost(metadata: Mapping[str, Any], year: int, boosts: Mapping[str, float] = 
     return share
 
 
-def _read(
-    names: Mapping[str, str], defaults: Mapping[str, Any], environment: Mapping[str, str] | None
-) -> dict[str, Any]:
-    values, variables = os.environ if environment is None else environment, (*_PARAMETERS, *_BOOSTS)
+def _read(names: Mapping[str, str], defaults: Mapping[str, Any], values: Mapping[str, str] | None) -> dict[str, Any]:
+    values, variables = os.environ if values is None else values, (*_PARAMETERS, *_BOOSTS)
     if unknown := sorted(name for name in values if name.startswith(_PREFIXES) and name not in variables):
         msg = f"there is no setting {unknown[0]}{did_you_mean(unknown[0], variables)}"
         raise ConfigurationError(msg)

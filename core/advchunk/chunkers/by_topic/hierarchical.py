@@ -156,9 +156,8 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
 
     @property
     def _levels(self) -> Sequence[Level]:
-        if self.levels is not None:
-            return self.levels
-        return "section", min(max(self.max_tokens // 4, _LEAST), self.max_tokens), "sentence"
+        middle = min(max(self.max_tokens // 4, _LEAST), self.max_tokens)
+        return ("section", middle, "sentence") if self.levels is None else self.levels
 
     @property
     def granularities(self) -> list[Granularity]:

@@ -148,13 +148,8 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
 
     def prompts_for(self, text: str) -> list[tuple[str, tuple[str, str]]]:
         """Return the prompts for a text, each with its numbers for "split" and "keep"."""
-        prompt = self.prompt_for(text)
+        mostly_han = 2 * len(_HAN.findall(text)) > len(_LETTER.findall(text)) and not _KANA.search(text)
+        is_chinese = mostly_han or language_code(language_of(text, self.language)) == "zh"
+        prompt = self.prompt or margin_prompts()["zh" if is_chinese else "en"]
         swapped = _OPTION_LINES.sub(r"1. \2\n2. \1", prompt)
         return [(prompt, MARGIN_OPTIONS), (swapped, MARGIN_OPTIONS[::-1])][: 1 + self.calibrate]
-
-    def prompt_for(self, text: str) -> str:
-        """Return the prompt for a text."""
-        if self.prompt is not None:
-            return self.prompt
-        mostly_han = 2 * len(_HAN.findall(text)) > len(_LETTER.findall(text)) and not _KANA.search(text)
-        return margin_prompts()["zh" if mostly_han or language_code(language_of(text, self.language)) == "zh" else "en"]

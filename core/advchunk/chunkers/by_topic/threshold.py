@@ -50,13 +50,8 @@ class SemanticThresholdParams(Params):
 
     algorithm: ClassVar[str] = "semantic-threshold"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "published": {
-            **AS_PUBLISHED,
-            "sentences": "published",
-            "embed_buffer": True,
-            "max_tokens": 1_000_000,
-            "language": "en",
-        },
+        "published": AS_PUBLISHED
+        | {"sentences": "published", "embed_buffer": True, "max_tokens": 1_000_000, "language": "en"},
     }
     preset: Literal["published"] | None = None
     buffer_size: Annotated[int, Bounds(0)] = 1
@@ -118,6 +113,5 @@ class SemanticThresholdChunker(SemanticThresholdParams, EmbeddingChunker):
             # LangChain's threshold for a number of chunks can be off by one.
             gaps, threshold = distances, float(np.sort(np.r_[distances, -np.inf])[-min(self.n_segments, len(units))])
         figures = {"distances": distances, "threshold": threshold}
-        cuts = cutting.cuts_above(gaps, threshold)
-        near = -float(distances.sum())
+        cuts, near = cutting.cuts_above(gaps, threshold), -float(distances.sum())
         return Segmentation(cuts, reason=kind, gaps=gaps, threshold=threshold, figures=figures, evidence=near)

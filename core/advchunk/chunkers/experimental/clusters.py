@@ -59,8 +59,8 @@ class SemanticClusterParams(WindowedParams, GroupedParams):
     ----------
     preset : "published", the specification on plain text; "chain", the best setting on Choi's group 3-11; or "coarse",
         for real text (benchmarks/CUTS.md). ``n_clusters`` replaces the distance of the last two.
-    max_tokens : maximum tokens of a chunk, context included, >= 1; at most, and by default, ``max_tokens_per_segment``.
-    max_tokens_per_segment : maximum tokens of a segment, >= 1, so the number of clusters; by default ``max_tokens``.
+    max_tokens : maximum tokens of a chunk, context included, >= 1; if not given, or more, ``max_tokens_per_segment``.
+    max_tokens_per_segment : maximum tokens of a segment, >= 1, for the number of clusters; default: >= ``max_tokens``.
     method : "hac" or "hdbscan" (needs ``advchunk[cluster]``).
     linkage : distance of two clusters in HAC: "ward", "average" or "complete"; "ward" alone on the chain.
     connectivity : clusters that HAC may merge: "none" for any two, "chain" for neighbors in the text only.

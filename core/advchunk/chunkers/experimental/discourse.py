@@ -56,8 +56,8 @@ class DiscourseSegmenterParams(Params):
     ----------
     preset : "published", the specification on plain text.
     target_tokens : tokens aimed at where no strong connective ends a chunk, 1..max_tokens; None is half of that.
-    connectives : changes to the language's lexicon, by words: "strong", "weak", "none" to remove one: ``{"however":
-        "weak", "by the way": "strong"}``. English has the best lexicon; de, fr, es and zh have one.
+    connectives : changes to the lexicon, such as ``{"however": "weak", "by the way": "strong"}``, or "none" to remove
+        one. English has the most complete lexicon; German, French, Spanish and Chinese have one, too.
     """
 
     algorithm: ClassVar[str] = "discourse"

@@ -144,11 +144,9 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, WindowedLexicalChunke
         models = [self.model.topics] if self.model else trained
         gaps = np.array([self._divergence(model, words) for model in models]).mean(axis=0).round(_DECIMALS)
         peaks, depth, threshold = self._select(gaps)
-        cuts = cutting.cuts_at(peaks + 1, len(units))
+        cuts, deep = cutting.cuts_at(peaks + 1, len(units)), float(depth.sum())
         figures = {"divergence": gaps, "depth": depth, "threshold": threshold}
-        by_depth = self.rule == "depth" or self.n_segments is not None
-        least = None if by_depth else threshold
-        deep = float(depth.sum())
+        least = None if self.rule == "depth" or self.n_segments is not None else threshold
         return Segmentation(cuts, reason="topic", gaps=gaps, threshold=least, figures=figures, evidence=deep)
 
     def _divergence(self, model: Topics, words: Terms) -> Floats:

@@ -103,10 +103,6 @@ class GraphPartitionChunker(GraphPartitionParams, ExperimentalChunker, Embedding
         connected = np.bincount(np.r_[edges.left, edges.right], minlength=n) > 0
         kept = np.where(connected, labels, -1) if self.join_isolated else labels
         projected = runs.project_labels(kept, rows, self.min_run, contiguous=self.contiguous)
-        figures = {
-            "communities": len(np.unique(labels[connected])),
-            "isolated": int(n - connected.sum()),
-            "labels": labels,
-            "edges": edges,
-        }
+        numbers = {"communities": len(np.unique(labels[connected])), "isolated": int(n - connected.sum())}
+        figures = {**numbers, "labels": labels, "edges": edges}
         return runs.segment_labels(projected, contiguous=self.contiguous, figures=figures, least=self.min_run)

@@ -30,9 +30,8 @@ _WORDS_PER_TOKEN = 0.7
 _STRENGTH = {"type": "integer", "minimum": 1, "maximum": _MAX_STRENGTH}
 _ENTITY = object_schema(name=TEXT, kind=TEXT, description=TEXT)
 _RELATION = object_schema(source=TEXT, target=TEXT, description=TEXT, strength=_STRENGTH)
-_EXTRACTION = object_schema(
-    entities={"type": "array", "items": _ENTITY}, relations={"type": "array", "items": _RELATION}
-)
+_LISTS = {"entities": {"type": "array", "items": _ENTITY}, "relations": {"type": "array", "items": _RELATION}}
+_EXTRACTION = object_schema(**_LISTS)
 _REPORT = object_schema(title=TEXT, summary=TEXT)
 
 

@@ -229,9 +229,8 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         (communities,) = yield [self._search(graph)]
         if not every:
             return Corpus([], leaves, tuple(communities), (), graph)
-        sentences = [
-            find_entities(leaf, name, documents[name].document.text, graph, self.language) for name, leaf in every
-        ]
+        texts = {name: explanation.document.text for name, explanation in documents.items()}
+        sentences = [find_entities(leaf, name, texts[name], graph, self.language) for name, leaf in every]
         mentions = [Counter(name for s in own for name in s.entities) for own in sentences]
         tree = build_tree(communities, mentions, place_leaves(communities, mentions))
         summaries = yield from self._summarize(tree, sentences, graph)

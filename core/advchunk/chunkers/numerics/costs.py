@@ -113,11 +113,9 @@ def dirichlet(terms: Terms, pseudo: float | Floats) -> SegmentCost:
     def value(count: Ints, term: Ints) -> Floats:
         return np.asarray(gammaln(count + prior[term]) - least[term])
 
-    table = value(counts, np.zeros_like(counts))
+    table, length_cost = value(counts, np.zeros_like(counts)), gammaln(counts + mass) - gammaln(mass)
     is_uniform = bool(np.all(prior == prior[0]))
-    return _count_cost(
-        terms, (lambda count, _: table[count]) if is_uniform else value, gammaln(counts + mass) - gammaln(mass)
-    )
+    return _count_cost(terms, (lambda count, _: table[count]) if is_uniform else value, length_cost)
 
 
 def utiyama_isahara(terms: Terms) -> BlockCost:

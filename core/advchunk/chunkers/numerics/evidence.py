@@ -105,10 +105,8 @@ def first_noise(sums: Sums) -> Noise:
     n = len(sums)
     scale = np.sqrt(sums.weights)
     rows = scale[:, None] * sums.rows
-    covariances = [
-        float(np.einsum("ij,ij->", rows[:-lag], rows[lag:])) / float(scale[:-lag] @ scale[lag:])
-        for lag in range(1, min(5, n))
-    ]
+    pairs = [(slice(n - lag), slice(lag, n)) for lag in range(1, min(5, n))]
+    covariances = [float(np.einsum("ij,ij->", rows[a], rows[b])) / float(scale[a] @ scale[b]) for a, b in pairs]
     shared = max(*covariances, 0.0, _MIN_SHARED * sums.spread / n)
     return Noise(max(sums.spread - shared, _MIN_SHARED * sums.spread), shared, np.ones(n + 1))
 

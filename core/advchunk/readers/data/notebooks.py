@@ -18,9 +18,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    """Read a notebook (nbformat 3 to 5): Markdown cells as they are, code in fences of its language, outputs below it,
-    cut at 1,000 characters. Pictures and HTML are left out, and counted in ``left_out``; places in the file are lost.
-    """
+    """Read a notebook (nbformat 3 to 5), outputs cut at 1,000 characters; ``left_out`` counts pictures and HTML."""
     root = parse_json(text)
     about = root.object("metadata") or Object({})
     kernel, own = about.object("kernelspec") or Object({}), about.object("language_info") or Object({})

@@ -5,18 +5,16 @@ Visible content keeps its order. Only elements that the page marks up as furnitu
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from advchunk.errors import ConfigurationError, import_extra, require
 from advchunk.readers.counting import format_count
-from advchunk.readers.html.guard import make_safe, restore_tags
+from advchunk.readers.html.guard import ELEMENTS, make_safe, restore_tags
 from advchunk.readers.html.head import page_metadata
 from advchunk.readers.html.main_content import main_blocks
 from advchunk.readers.inline import format_script
@@ -29,17 +27,16 @@ from advchunk.records import BlockKind, Document
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-_ELEMENTS = json.loads(files(__package__).joinpath("elements.json").read_text("utf-8"))
-_BLOCKS = frozenset(_ELEMENTS["blocks"])
-_INVISIBLE = frozenset(_ELEMENTS["invisible"])  # not displayed, or instead of media
-_KINDS: Mapping[str, tuple[BlockKind, int]] = _ELEMENTS["kinds"]  # with levels
-_ROLES: Mapping[str, str] = _ELEMENTS["roles"]
+_BLOCKS = frozenset(ELEMENTS["blocks"])
+_INVISIBLE = frozenset(ELEMENTS["invisible"])  # not displayed, or instead of media
+_KINDS: Mapping[str, tuple[BlockKind, int]] = ELEMENTS["kinds"]  # with levels
+_ROLES: Mapping[str, str] = ELEMENTS["roles"]
 _PARAGRAPHS = frozenset(["figure", "paragraph", "quote"])  # kinds that may follow a list marker
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _FURNITURE = {"nav": "menus", "header": "headers", "footer": "footers", "aside": "asides"}  # others are banners
 _PLURALS = {"code": "code blocks", "furniture": "menus and the like"}
 _MAX_SPANS = (("row", 65534), ("col", 1000))
-_FORMS: Mapping[str, str] = _ELEMENTS["forms"]  # of the numbers of lists, by their types and styles
+_FORMS: Mapping[str, str] = ELEMENTS["forms"]  # of the numbers of lists, by their types and styles
 _LIST_STYLE = re.compile(r"list-style(?:-type)?\s*:\s*([\w-]+)")
 _MAX_TERMS = 200  # characters of terms that share a definition
 _SPACE = re.compile(r"[\t\n\f\r ]+")
@@ -139,7 +136,7 @@ class _Reader:
         self.left_out = Counter[str]()  # pictures without a description, and elements of furniture
         self._elements: Mapping[str, Callable[[LexborNode], Iterator[None]]] = {
             **dict.fromkeys(_KINDS, self._block),
-            **{tag: getattr(self, f"_{name}") for name, tags in _ELEMENTS["rules"].items() for tag in tags},
+            **{tag: getattr(self, f"_{name}") for name, tags in ELEMENTS["rules"].items() for tag in tags},
         }
 
     def read(self, root: LexborNode) -> None:

@@ -148,8 +148,9 @@ def _body(
     if signature := _SIGNATURE.search(text):
         metadata = {"signature": signature[1].strip(), **metadata}
         text = text[: signature.start()]
-    for paragraph in _paragraphs(text):
-        writer.add("quote" if _QUOTED.match(paragraph) else "paragraph", paragraph)
+    for part in re.split(r"\n[ \t]*\n", text):
+        for is_quoted, lines in groupby(part.split("\n"), lambda line: bool(_QUOTED.match(line))):
+            writer.add("quote" if is_quoted else "paragraph", "\n".join(lines))
     return writer.document(name, metadata)
 
 
@@ -169,9 +170,3 @@ def decode_leniently(data: bytes, name: str) -> Decoded:
         return decode(data, name)
     except ConfigurationError:
         return Decoded(data.decode("latin-1"), "latin-1")
-
-
-def _paragraphs(text: str) -> Iterator[str]:
-    """Yield the paragraphs of a message, which also end where a quotation begins or ends."""
-    for part in re.split(r"\n[ \t]*\n", text):
-        yield from ("\n".join(lines) for _, lines in groupby(part.split("\n"), lambda line: bool(_QUOTED.match(line))))

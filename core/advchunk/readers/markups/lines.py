@@ -109,7 +109,8 @@ class _Scan:
                     yield from self._close(_title(match) if rule.kind == "heading" else None)
                     at = end if rule.until == "match" else end + 1
                     continue
-            self._nest(flat[at:line_end])
+            for own in re.finditer(self._markup.environments or "(?!)", flat[at:line_end]):
+                self._depth = max(self._depth + (1 if own["begin"] else -1), 0)
             self._end = at + len(flat[at:line_end].rstrip())
             at = line_end + 1
         yield from self._close()
@@ -191,10 +192,6 @@ class _Scan:
         if not self._columns or self._columns[-1] < column:
             self._columns.append(column)
         return len(self._columns)
-
-    def _nest(self, line: str) -> None:
-        for match in re.finditer(self._markup.environments, line) if self._markup.environments else ():
-            self._depth = max(self._depth + (1 if match["begin"] else -1), 0)
 
 
 def _balanced_end(flat: str, closing: re.Pattern[str], opening: re.Match[str]) -> int | None:

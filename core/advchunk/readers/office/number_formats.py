@@ -42,10 +42,9 @@ def format_number(number: float, code: str, *, from_1904: bool = False) -> str:
     if not (digits := _DIGITS.search(plain)) or re.search(r"E[+-]|[#0?] *\S*/", plain):
         return _plain(number) if digits or not literals else "".join(literals).strip()
     number = number if is_signed else abs(number)
-    if _DIGITS.search(plain, digits.end()):
-        return re.sub(_MARK, lambda _: next(texts, ""), _fill(number, plain)).strip()
     text = _format_digits(number * 100 ** plain.count("%") / 1000 ** len(digits[2]), digits)
-    written = plain[: digits.start()] + text + plain[digits.end() :]
+    is_parted = _DIGITS.search(plain, digits.end())
+    written = _fill(number, plain) if is_parted else plain[: digits.start()] + text + plain[digits.end() :]
     return re.sub(_MARK, lambda _: next(texts, ""), written).strip()
 
 
@@ -62,16 +61,11 @@ def _section(number: float, sections: list[str]) -> tuple[str, bool]:
 
 def _fill(number: float, plain: str) -> str:
     """Write the digits of a number into a format that parts them, such as that of telephone numbers."""
-    digits, filled = list(f"{round(number):d}"), list[str]()
-    first = re.search("[#0?]", plain)
-    for place in reversed(range(len(plain))):
-        sign = plain[place]
-        if sign in "#0?":
-            sign = digits.pop() if digits else sign.strip("#?")
-        filled.append(sign)
-        if first and place == first.start():
-            filled += reversed(digits)
-    return "".join(reversed(filled))
+    count = len(re.findall("[#0?]", plain))
+    text = f"{round(number):d}".rjust(count)
+    extra = len(text) - count + 1
+    signs = iter([text[:extra], *text[extra:]])
+    return re.sub("[#0?]", lambda place: next(signs).strip() or place[0].strip("#?"), plain)
 
 
 def _format_digits(number: float, digits: re.Match[str]) -> str:

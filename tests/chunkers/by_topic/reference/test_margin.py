@@ -165,9 +165,8 @@ def test_meta_chunks_are_joined():
 
 
 def test_scores_are_margins():
-    explanation = MarginSamplingChunker(lm=Scripted([0, 0.25, 0.75]), combine=False, add_scores=True).explain(
-        "".join(sentences(3))
-    )
+    chunker = MarginSamplingChunker(lm=Scripted([0, 0.25, 0.75]), combine=False, add_scores=True)
+    explanation = chunker.explain("".join(sentences(3)))
     assert explanation.segmentation.gaps.tolist() == [-0.5, 0.5]
     assert [(cut.reason, cut.score) for cut in explanation.cuts] == [("margin", 0.5)]
     assert explanation.figures["thresholds"].tolist() == [0, 0]
@@ -185,7 +184,7 @@ def test_scores_are_margins():
     ],
 )
 def test_the_language_of_the_prompt(params, text, prompt):
-    assert MarginSamplingChunker(**params).prompt_for(text) == prompt
+    assert MarginSamplingChunker(**params).prompts_for(text)[0][0] == prompt
 
 
 def test_prompts_offer_the_options():

@@ -104,7 +104,7 @@ def test_a_summary_is_chosen_greedily(rows, most):
             break
     summary = summarize(sentences, strengths, {name: name for name in strengths}, most, WORDS)
     if chosen:
-        assert [source.span.start // 9 for source in summary.sources] == sorted(chosen)
+        assert [span.start // 9 for _, span in summary.sources] == sorted(chosen)
     assert WORDS(summary.text) <= most
 
 

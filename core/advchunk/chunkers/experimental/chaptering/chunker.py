@@ -130,9 +130,8 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         """Add the chapter's title to each chunk."""
         explanation = yield from super().plan(document)
         if ignored := explanation.figures.get("misnumbered"):
-            _log.warning(
-                "document %r: %d misnumbered headings of %s are ignored", document.source, ignored, self.algorithm
-            )
+            message = "document %r: %d misnumbered headings of %s are ignored"
+            _log.warning(message, document.source, ignored, self.algorithm)
         return replace(explanation, chunks=_add_titles(explanation))
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:

@@ -23,8 +23,7 @@ class Edus:
     after a comma; and phrases that open with a strong cue ("because of", "according to").
 
     Departures: units tile the text, so clauses in the middle of another unit stay in it; so do restrictive relative
-    clauses and clausal subjects. Brackets and quotations are whole. Bare infinitives and second predicates are no
-    units.
+    clauses and clausal subjects. Brackets, quotations, bare infinitives and second predicates stay whole.
 
     On 26 of our English sentences, annotated by hand, recall is .91 and precision .95. 1 to 2 million characters take a
     second. Verbs are recognized in English only: in other languages any two words count as a clause, and commas decide.
