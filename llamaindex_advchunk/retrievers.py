@@ -56,9 +56,9 @@ class AdvchunkRetriever(BaseRetriever):
     search, and again when the index has changed; after other changes, call `refresh`. Without nodes, those beside hits
     come from ``texts``, or from a vector store that has ``get_nodes`` (`StoreNodes`).
 
-    Offsets are read from the metadata of our parsers (`chunk_spans`) or from ``start_char_idx``. Without them, a node is
-    found in its document by its text, if the document is known, and else keeps the order of its links. The log names
-    nodes without a place, and hits that are not among the nodes.
+    Offsets are read from the metadata of our parsers (`chunk_spans`) or from ``start_char_idx``. Without them, a node
+    is found in its document by its text, if the document is known, and else keeps the order of its links. The log
+    names nodes without a place, and hits that are not among the nodes.
 
     Results are nodes with a ``citation`` in their metadata or, with a ``budget``, passages like those of
     `PassagePostprocessor`. What is added is hidden from embedder and language model. A blank query has no results in
