@@ -482,20 +482,17 @@ def _located(parts: Iterable[tuple[str, int, str]], data: Set) -> Iterator[Piece
 # Passages that answer, and a model beside the words.
 
 
-def coverages(data: Set) -> Floats:
-    """Return the best coverage of a passage for each question, with and without the documents that answer: (q, 2)."""
-    retriever, cutter, values = retriever_of(data), PassageCutter(tokenizer=data.embedder.counter), list[list[float]]()
+def coverage_row(data: Set) -> str:
+    """Return the AUROC of a set, and the percentages of questions of which a passage is kept, with the documents that
+    answer and without them.
+    """
+    retriever, cutter, best = retriever_of(data), PassageCutter(tokenizer=data.embedder.counter), list[list[float]]()
     for question in data.questions:
         hits, answering = retriever.search(question.text, 2 * DEPTH), {name for name, _ in question.references}
         others = [hit for hit in hits if hit.document not in answering]
         cuts = [cutter.cut(question.text, own[:DEPTH], BUDGET) for own in (hits, others)]
-        values.append([max((passage.coverage for passage in passages), default=0.0) for passages in cuts])
-    return np.array(values)
-
-
-def coverage_row(data: Set) -> str:
-    """Return the AUROC of a set, and the percentages of questions with and without an answer that are kept."""
-    there, absent = coverages(data).T
+        best.append([max((passage.coverage for passage in passages), default=0.0) for passages in cuts])
+    there, absent = np.array(best).T
     area = (there[:, None] > absent).mean() + (there[:, None] == absent).mean() / 2
     kept = [f"{100 * (there >= least).mean():.0f} / {100 * (absent >= least).mean():.0f}" for least in LEAST]
     return f"| {data.name} | {len(there)} | {area:.3f} | {' | '.join(kept)} |"
@@ -503,12 +500,12 @@ def coverage_row(data: Set) -> str:
 
 def scorer_row(data: Set, model: Any) -> str:
     """Return the recall by words alone, and what a model at each weight adds: all, and by thirds of shared words."""
-    embedder, known = as_embedder(model), dict[str, Floats]()
+    embedder, rows = as_embedder(model), dict[str, Floats]()
 
     def score(question: str, texts: Sequence[str]) -> Floats:
-        new = [text for text in dict.fromkeys([question, *texts]) if text not in known]
-        known.update(zip(new, embedder.embed(new), strict=True))
-        return np.stack([known[text] for text in texts]) @ known[question]
+        new = [text for text in dict.fromkeys([question, *texts]) if text not in rows]
+        rows.update(zip(new, embedder.embed(new), strict=True))
+        return np.stack([rows[text] for text in texts]) @ rows[question]
 
     cutters = [None, *(PassageCutter(scorer=score, scorer_weight=weight) for weight in WEIGHTS)]
     retrievers, recalls, shared = [retriever_of(data, cutter=cutter) for cutter in cutters], [], []
@@ -518,10 +515,9 @@ def scorer_row(data: Set, model: Any) -> str:
         asked = query_terms(question.text).keys()
         shared.append(len(asked & term_counts(answer)[0].keys()) / max(len(asked), 1))
     values, cells = 100 * np.array(recalls), list[str]()
-    thirds = np.array_split(np.argsort(shared, kind="stable"), 3)
+    parts = [np.arange(len(values)), *np.array_split(np.argsort(shared, kind="stable"), 3)]
     for gains in (values[:, 1:] - values[:, :1]).T:
-        error = 196 * gains.std() / len(gains) ** 0.5 / 100
-        cells.append(f"{gains.mean():+.1f} ± {error:.1f} ({' '.join(f'{gains[own].mean():+.1f}' for own in thirds)})")
+        cells.append(" ".join(f"{gains[own].mean():+.1f}" for own in parts))
     return f"| {data.name} | {len(values)} | {values[:, 0].mean():.1f} | {' | '.join(cells)} |"
 
 

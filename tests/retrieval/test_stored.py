@@ -311,9 +311,9 @@ def test_writers_that_are_killed_leave_the_old_or_the_new_state(tmp_path, names)
         for name, number in written.items():
             latest = written[name] = stored.notes.get(name, 0)
             assert latest >= number  # nothing is lost
-            found = [hit.chunk.text for hit in stored.search(f"hot {name}", 99) if hit.document == name]
-            assert len(found) == 20 * (latest > 0)
-            assert all(f"{name} number {latest} " in text for text in found)  # nothing is mixed
+            texts = [hit.chunk.text for hit in stored.search(f"hot {name}", 99) if hit.document == name]
+            assert len(texts) == 20 * (latest > 0)
+            assert all(f"{name} number {latest} " in text for text in texts)  # nothing is mixed
         with closing(sqlite3.connect(path)) as file:
             assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             file.execute("INSERT INTO words (words) VALUES ('integrity-check')")
