@@ -13,7 +13,7 @@ from uuid import UUID, uuid5
 from langchain_core.documents import Document
 from langchain_text_splitters import TextSplitter
 
-from advchunk import Chunk, Chunker, ConfigurationError, Failure
+from advchunk import Chunk, Chunker, Failure
 from advchunk import Document as Source
 from advchunk.building.ids import hashed_id
 from advchunk.building.layout import inherited_metadata
@@ -124,10 +124,6 @@ class AdvchunkSplitter(TextSplitter, ABC):
         results = self.core().stream(_sources(documents, waiting), on_error=self.on_error, workers=self.workers)
         for chunks in self._shown(results, documents):
             yield from self._convert(waiting.popleft(), chunks)
-
-    def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
-        """Return the chunks of ``documents``, as `split_documents` does."""
-        return self.split_documents(documents)
 
     def split_files(self, paths: Paths, **reading: Unpack[ReadingOptions]) -> list[Document]:
         """Return the chunks of files in any format, folders, and archives (`advchunk.chunk_files`).
@@ -371,10 +367,8 @@ def record_key(document: Document) -> str:
 
 
 def _id_of(document: Document, user: str) -> str:
-    if not document.id:
-        msg = f"{user} needs documents with an id, which advchunk's splitters set"
-        raise ConfigurationError(msg)
-    return document.id
+    require(bool(document.id), f"{user} needs documents with an id, which advchunk's splitters set", document.id)
+    return str(document.id)
 
 
 def _sources(documents: Iterable[Document], waiting: deque[Document]) -> Iterator[Source]:

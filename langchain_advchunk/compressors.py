@@ -18,13 +18,7 @@ from advchunk.retrieval.surroundings import CheckedSurroundings
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO
-from langchain_advchunk.collection import (
-    UNPLACED,
-    document_name,
-    read_hits,
-    to_document,
-    to_hit,
-)
+from langchain_advchunk.collection import UNPLACED, document_name, read_hits, to_document, to_hit
 from langchain_advchunk.settings import CheckedModel
 from langchain_advchunk.surroundings import AnySource, surroundings_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Literal
@@ -81,19 +81,13 @@ class ChunkEnricher(BaseDocumentTransformer):
 @checked
 def _grouped(
     documents: Sequence[Document], parents: Iterable[Document] = ()
-) -> tuple[list[list[int]], Iterator[tuple[Source, list[Chunk]]]]:
+) -> tuple[list[list[int]], list[tuple[Source, list[Chunk]]]]:
     """Return the numbers of the chunks of each document, and the documents with these chunks."""
-    groups = group_by_source(documents)
-    return groups, _pairs(documents, groups, parents)
-
-
-def _pairs(
-    documents: Sequence[Document], groups: Iterable[Sequence[int]], parents: Iterable[Document]
-) -> Iterator[tuple[Source, list[Chunk]]]:
     texts = {parent.id: parent.page_content for parent in parents}
     require(None not in texts, "parents must have ids that match the source_id of chunks", None)
+    groups, pairs = group_by_source(documents), list[tuple[Source, list[Chunk]]]()
     for indices in groups:
-        metadata = documents[indices[0]].metadata
-        source_id = written_metadata(metadata).get("source_id")
-        name = source_id or source_name(documents[indices[0]])
-        yield to_document([to_framework_chunk(documents[i]) for i in indices], name, texts.get(source_id))
+        own, first = [to_framework_chunk(documents[i]) for i in indices], documents[indices[0]]
+        source_id = written_metadata(first.metadata).get("source_id")
+        pairs.append(to_document(own, source_id or source_name(first), texts.get(source_id)))
+    return groups, pairs

@@ -85,7 +85,9 @@ class IndexRetriever(CheckedModel, BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        k = _chunks_asked_for(options)
+        k = options.pop("k", None)
+        require(not options, "a query takes k alone, and an index has no filters", ", ".join(options))
+        check_sizes(k=k)
         if k is not None or self.budget is None:
             return [to_document(Passage.of(hit)) for hit in self._retriever.search(query, k or self.k)]
         return list(map(to_document, self._retriever.passages(query, self.budget, order=self.order)))
@@ -95,11 +97,3 @@ class IndexRetriever(CheckedModel, BaseRetriever):
     ) -> list[Document]:
         ask = self._get_relevant_documents
         return await asyncio.to_thread(ask, query, run_manager=run_manager.get_sync(), **options)
-
-
-def _chunks_asked_for(options: dict[str, Any]) -> int | None:
-    """Return the ``k`` that is passed with a query; raise `ConfigurationError` for other options: none would count."""
-    k = options.pop("k", None)
-    require(not options, "a query takes k alone, and an index has no filters", ", ".join(options))
-    check_sizes(k=k)
-    return k  # type: ignore[no-any-return]

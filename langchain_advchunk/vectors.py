@@ -89,15 +89,13 @@ def _group_in(documents: Sequence[Document], chunks: Iterable[Document]) -> Iter
     for piece in chunks:
         is_done = bool(groups) and bool(groups[current].pieces) and finders[current].done
         order = [*range(current + is_done, len(groups)), *([current] if is_done else [])]
-        order = [
-            place for place in order if _users(documents[place].metadata).items() <= _users(piece.metadata).items()
-        ]
-        match = _find(piece, [(place, finders[place]) for place in order])
+        own = _users(piece.metadata).items()
+        order = [place for place in order if _users(documents[place].metadata).items() <= own]
+        match: Any = _find(piece, [(place, finders[place]) for place in order])
         require(match is not None, "chunks must be parts of the documents, in order", piece.page_content[:80])
-        if match:
-            current, chunk = match
-            groups[current].pieces.append(piece)
-            groups[current].chunks.append(chunk)
+        current, chunk = match
+        groups[current].pieces.append(piece)
+        groups[current].chunks.append(chunk)
     yield from (group for group in groups if group.pieces)
 
 

@@ -13,11 +13,7 @@ from llama_index.core import VectorStoreIndex
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import (
-    BaseNode,
-    NodeWithScore,
-    QueryBundle,
-)
+from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 from llama_index.core.vector_stores import MetadataFilters
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
@@ -162,7 +158,8 @@ class AdvchunkRetriever(BaseRetriever):
             self.object_map,
             filters,
             words_in,
-            None if whole_chunks else cutter.within(language, counter),
+            cutter.within(language, counter),
+            whole_chunks,
         )
 
     def refresh(self, nodes: Iterable[BaseNode] | None = None) -> None:

@@ -79,7 +79,7 @@ EmbedderLike: TypeAlias = str | _Model | _Function | None
 
 # The methods of an `Embedder`, LangChain's and LlamaIndex's embeddings, a SentenceTransformer or model2vec StaticModel,
 # and a function. The first that an object has is used, and its async one, with "a" before the name.
-_METHODS = ("embed", "embed_documents", "get_text_embedding_batch", "encode", "__call__")
+METHODS = ("embed", "embed_documents", "get_text_embedding_batch", "encode", "__call__")
 _QUERY_METHODS = ("embed_query", "get_query_embedding")  # LangChain Embeddings and HybridEmbedder, LlamaIndex
 
 
@@ -182,12 +182,12 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
         special += as_counter(tokenizer)(prompt) if prompt else 0
         limit = max(encoder.max_seq_length - special, 1) if encoder.max_seq_length else None
     batch_size = getattr(model, "batch_size", None) if batch_size is None else batch_size
-    for method in _METHODS:
+    for method in METHODS:
         if call := getattr(model, method, None):
             call = partial(_encode, model) if method == "encode" and model is encoder else call
             acall = getattr(model, f"a{method}", None)
             return CheckedEmbedder(model, call, acall, batch_size, limit, tokenizer, _declared_languages(model))
-    msg = f"an embedder must be a name, a callable, or have one of {list(_METHODS[:-1])}, got {type_name(model)}"
+    msg = f"an embedder must be a name, a callable, or have one of {list(METHODS[:-1])}, got {type_name(model)}"
     raise ConfigurationError(msg)
 
 

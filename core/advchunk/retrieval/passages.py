@@ -55,6 +55,8 @@ class Passage:
     context : the headings above it, and the header of the table in which it starts.
     section : the path of the headings above its first sentence; None is the section of its first hit.
     lines : the first and the last line of each span; () if they are not known.
+    coverage : the share of the question's words that ``prompt_text`` has, weighted by their rarity in the texts that
+        were searched, 0..1; 0 for a chunk that is no passage for a question.
     """
 
     text: str
@@ -66,6 +68,7 @@ class Passage:
     context: str = ""
     section: str | None = None
     lines: LineRanges = ()
+    coverage: float = 0.0
 
     @classmethod
     def of(cls, hit: Hit) -> Self:
