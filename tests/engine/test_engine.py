@@ -333,24 +333,6 @@ shapes = st.lists(
 )
 
 
-@settings(max_examples=150)
-@given(shapes, st.integers(1, 6), st.integers(1, 4), st.booleans(), st.booleans())
-def test_plans_give_the_same_results_together_as_alone(plans, batch_size, models, refuse, awaited):
-    """The twin: each plan run by itself, every round of it one call."""
-
-    def jobs(of):
-        return [Job(asking(of[i % models], *rounds), recover=instead(i)) for i, rounds in enumerate(plans)]
-
-    def alone(i, rounds):
-        return (i, "RuntimeError") if refuse and any("no" in texts for texts in rounds) else lengths(*rounds)
-
-    of = [Model(batch_size, refuses={"no"} if refuse else ()) for _ in range(models)]
-    results = run_async(jobs(of), 3) if awaited else run_sync(jobs(of))
-    assert results == [alone(i, rounds) for i, rounds in enumerate(plans)]
-    for model in of:
-        assert max(map(len, model.calls + model.awaited), default=0) <= batch_size
-
-
 class Writer:
     """Completes in upper case; counts concurrent calls. The first calls wait until ``gate`` of them are in flight."""
 
