@@ -285,6 +285,8 @@ def _accepts_class(kind: Any, args: Sequence[Any], value: Any) -> bool:
         if kind is tuple and args and args[-1] is not Ellipsis:
             return is_items and len(items) == len(args) and all(map(_accepts, args, items))
         return is_items and (kind is Iterable or isinstance(value, Sized)) and all(_accepts(args[0], i) for i in items)
+    if kind is type and args:
+        return isinstance(value, type) and issubclass(value, tuple(args))
     return callable(value) if kind is Callable else isinstance(value, tuple if issubclass(kind, tuple) else kind)
 
 
@@ -310,4 +312,5 @@ def describe_type(hint: Any) -> str:
         return f"a collection of {item.removeprefix('a ')}s" if item.startswith("a ") else f"a collection of {item}"
     if isinstance(kind, type) and issubclass(kind, Mapping):
         return " to ".join(["a mapping of strings", *map(describe_type, args[1:])])
-    return words.get(kind) or str(getattr(kind, "__name__", kind))
+    name = f"a class of {describe_type(args[0])}" if kind is type and args else getattr(kind, "__name__", kind)
+    return words.get(kind) or str(name)

@@ -136,7 +136,7 @@ class Chunker(Params, ABC):
         return self.chunk_many([document])[0] if self.is_corpus_level else self.explain(document).chunks
 
     async def achunk(self, document: str | Document) -> list[Chunk]:
-        """Await `chunk`."""
+        """Await `chunk`: each model has 4 calls at a time, or its ``concurrency``; in threads if it is not async."""
         return (await self.achunk_many([document]))[0]
 
     def explain(self, document: str | Document) -> Explanation:
@@ -178,7 +178,7 @@ class Chunker(Params, ABC):
         progress: Progress = None,
         concurrency: int | None = None,
     ) -> Results:
-        """Await `chunk_many`, with at most ``concurrency`` model calls at a time; None leaves it to the models."""
+        """Await `chunk_many`, with at most ``concurrency`` model calls at a time; None is each model's, else 4."""
         return await self._runner.arun(documents, on_error, progress, concurrency)
 
     def stream(
@@ -190,7 +190,7 @@ class Chunker(Params, ABC):
     def astream(
         self, documents: Iterable[str | Document], *, on_error: OnError = "raise", concurrency: int | None = None
     ) -> AsyncIterator[list[Chunk]]:
-        """Await `stream`."""
+        """Await `stream`, with at most ``concurrency`` model calls at a time; None is each model's, else 4."""
         return self._runner.astream(documents, on_error, concurrency)
 
     def rechunk(self, old_chunks: Sequence[Chunk], document: str | Document) -> Rechunked:
@@ -414,7 +414,7 @@ class Chunker(Params, ABC):
     @classmethod
     def reads_all_formats(cls) -> bool:
         """Return True if the generic readers serve this chunker, False if it has its own reader."""
-        return cls.read is Chunker.read and cls.markup == Chunker.markup
+        return cls.read is Chunker.read and cls.markup in {Chunker.markup, "auto"}
 
     def read_file(
         self,
@@ -425,6 +425,7 @@ class Chunker(Params, ABC):
         encoding: str | None = None,
         content: Content = "all",
         hidden: bool = False,
+        links: bool = False,
     ) -> Document:
         """Read a file for `chunk`.
 
@@ -434,7 +435,7 @@ class Chunker(Params, ABC):
         from advchunk.readers import files
 
         options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "content": content, "hidden": hidden}
-        return files.only(self.read_documents(path, by_name=by_name, **options))
+        return files.only(self.read_documents(path, by_name=by_name, links=links, **options))
 
     @checked
     def read_documents(
@@ -446,28 +447,31 @@ class Chunker(Params, ABC):
         encoding: str | None = None,
         content: Content = "all",
         hidden: bool = False,
+        links: bool = False,
         data: bytes | None = None,
     ) -> list[Document]:
         """Read the documents in a file for `chunk_many`: records of PubMed, else one, as `read_file` does.
 
         Parameters
         ----------
-        content, hidden : see `readers.files.read_file`; a chunker with its own reader keeps all.
+        content, hidden, links : see `readers.files.read_file`; a chunker with its own reader keeps all.
         data : the bytes of the file; None reads them from ``path``.
         """
         from advchunk.readers import files
 
         reads_all = self.reads_all_formats()
         check_content(content)
-        own = {**self.reader_options, "content": content, "hidden": hidden}
+        own = {**self.reader_options, "content": content, "hidden": hidden, "links": links}
         binary = self.markup if formats.is_binary(self.markup) else formats.binary_format(path)
-        if binary or (by_name and reads_all and self.markup == Chunker.markup):
+        if binary or (by_name and reads_all and self.markup == type(self).markup):
+            is_unnamed = self.markup == "auto" and not formats.tells_format(str(path))
             options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "data": data}
-            return files.read_documents(path, markup=binary or None, options=own, **options)
+            return files.read_documents(path, markup=binary or ("auto" if is_unnamed else None), options=own, **options)
         document = files.read_text(path, metadata=metadata, encoding=encoding, data=data)
         if records := files.split_records(document, self.markup if reads_all else "auto"):
             return records
-        return [formats.read(document, self.markup, own) if reads_all and content == "main" else document]
+        is_read = reads_all and (links or content == "main")  # else `read` adds the layout
+        return [formats.read(document, self.markup, own) if is_read else document]
 
     @property
     def reader_options(self) -> Mapping[str, Any]:
