@@ -126,9 +126,8 @@ class _Reader:
             elif name == "w:del":
                 self.flow.left_out["deletions"] += next(every(element, "w:delText", deep=True), None) is not None
             elif name not in {"w:moveFrom", *_PROPERTIES}:  # such as links, insertions, content controls, simple fields
-                target = self.flow.targets.get(value(element, key="r:id")) or field_target(
-                    value(element, key="w:instr")
-                )
+                id, instruction = value(element, key="r:id"), value(element, key="w:instr")
+                target = self.flow.targets.get(id) or field_target(instruction)
                 start = len(self._pieces)
                 self._inline(element)
                 self._pieces[start:] = link(self._pieces[start:], target)
