@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, Unpack
 from uuid import UUID, uuid5
@@ -13,7 +13,7 @@ from uuid import UUID, uuid5
 from langchain_core.documents import Document
 from langchain_text_splitters import TextSplitter
 
-from advchunk import Chunk, Chunker, ConfigurationError, Failure
+from advchunk import Chunk, Chunker, Failure
 from advchunk import Document as Source
 from advchunk.building.ids import hashed_id
 from advchunk.building.layout import inherited_metadata
@@ -23,7 +23,7 @@ from advchunk.chunkers.params import ALIASES, RESOURCE, apply_preset, explicit_p
 from advchunk.chunkers.sources import Paths, chunk_files
 from advchunk.engine.runner import error_handler
 from advchunk.engine.workers import check_workers
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.models.cache import CacheLike
 from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
@@ -99,17 +99,14 @@ class AdvchunkSplitter(TextSplitter, ABC):
     def core(self) -> Chunker:
         """Return the core chunker that this splitter runs."""
 
+    @checked
     def split_text(self, text: str) -> list[str]:
         """Return the chunk texts, which join to ``text`` if chunks are contiguous, plain and do not overlap."""
         return [document.page_content for document in self.create_documents([text])]
 
+    @checked
     def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
         """Return the chunks of ``texts``, with metadata."""
-        is_list = isinstance(texts, Collection) and not isinstance(texts, (str, bytes, Mapping))
-        require(is_list, "texts must be a list of texts", texts)
-        for text in texts:
-            require(isinstance(text, str), "a text must be a string", text)
-        require(metadatas is None or isinstance(metadatas, Sized), "metadatas must be a list of dicts", metadatas)
         count = len(texts) if metadatas is None else len(metadatas)
         require(count == len(texts), f"metadatas must have one entry per text, {len(texts)}", count)
         pairs = zip(texts, metadatas or [{} for _ in texts], strict=True)
@@ -128,10 +125,6 @@ class AdvchunkSplitter(TextSplitter, ABC):
         for chunks in self._shown(results, documents):
             yield from self._convert(waiting.popleft(), chunks)
 
-    def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
-        """Return the chunks of ``documents``, as `split_documents` does."""
-        return self.split_documents(documents)
-
     def split_files(self, paths: Paths, **reading: Unpack[ReadingOptions]) -> list[Document]:
         """Return the chunks of files in any format, folders, and archives (`advchunk.chunk_files`).
 
@@ -147,6 +140,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
         for source, chunks in chunk_files(paths, self.core(), metadata_key="source", **options, **reading):
             yield from self._convert(Document(source.text, id=source.id), chunks)
 
+    @checked
     def split_parts(self, documents: Iterable[Document]) -> list[Document]:
         """Return the chunks of pages or elements, which are joined to their sources (`readers.parts.join_parts`).
 
@@ -231,7 +225,7 @@ class LinearSplitter(AdvchunkSplitter):
         callable; None is the built-in WordPiece, or the embeddings' tokenizer if the splitter cuts by embeddings.
     sentence_splitter : splits sentences (see `advchunk.text.splitters.as_tiler`).
     fallback : a core chunker for documents on which this one fails or takes too long; "auto" means no fallback, except
-        for an experimental splitter, where it means `advchunk.UniversalSemanticChunker`; None raises the error.
+        for an experimental splitter, where it means `advchunk.OptimalSemanticChunker`; None raises the error.
     embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...),
         if the splitter cuts by them; None is the built-in default, which needs no key or download.
     batch_size : texts per model call; None uses the model's own setting, else 1024.
@@ -349,6 +343,7 @@ def check_id_key(id_key: str, documents: Iterable[Document]) -> None:
     require(not users, "id_key must not be a key of the documents' own metadata", id_key)
 
 
+@checked
 def chunk_key(document: Document) -> str:
     """Return a key of what is embedded, so that ``index(..., key_encoder=chunk_key)`` adds only the chunks that
     changed.
@@ -359,6 +354,7 @@ def chunk_key(document: Document) -> str:
     return hashed_id(_id_of(document, "chunk_key"), document.page_content)
 
 
+@checked
 def record_key(document: Document) -> str:
     """Return a key of all that a store has of a chunk, so that with ``index(..., key_encoder=record_key)`` its metadata
     is current.
@@ -371,10 +367,8 @@ def record_key(document: Document) -> str:
 
 
 def _id_of(document: Document, user: str) -> str:
-    if not document.id:
-        msg = f"{user} needs documents with an id, which advchunk's splitters set"
-        raise ConfigurationError(msg)
-    return document.id
+    require(bool(document.id), f"{user} needs documents with an id, which advchunk's splitters set", document.id)
+    return str(document.id)
 
 
 def _sources(documents: Iterable[Document], waiting: deque[Document]) -> Iterator[Source]:

@@ -9,22 +9,16 @@ from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import BeforeValidator, Field, PrivateAttr, SkipValidation
 
-from advchunk.errors import require
+from advchunk.errors import checked, is_integer, require
 from advchunk.models.counters import as_counter
 from advchunk.retrieval import PassageCutter, Ranking
 from advchunk.retrieval.cutting import as_cutter
-from advchunk.retrieval.passages import PassageOrder, check_sizes
+from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.surroundings import CheckedSurroundings
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO
-from langchain_advchunk.collection import (
-    UNPLACED,
-    document_name,
-    read_hits,
-    to_document,
-    to_hit,
-)
+from langchain_advchunk.collection import UNPLACED, document_name, read_hits, to_document, to_hit
 from langchain_advchunk.settings import CheckedModel
 from langchain_advchunk.surroundings import AnySource, surroundings_of
 
@@ -46,7 +40,7 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
     Parameters
     ----------
     budget : tokens of all passages, >= 1.
-    order : of passages: "rank", or "document" for reading order.
+    order : order of the passages: "rank", or "document" for reading order.
     texts : the texts of documents by their names, or the chunks around hits: a mapping, a function that returns None
         for a name that it does not know, the path of a folder, a ``BaseStore`` of strings or documents, the vector
         store itself (`StoreChunks`), any `advchunk.retrieval.Surroundings`, or several of these.
@@ -80,13 +74,13 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
     def __init__(self, **kwargs: Any) -> None:
         """Take the parameters that the class documents."""
         super().__init__(**kwargs)
-        require(self.budget is not None, "budget must be a whole number >= 1", self.budget)
-        check_sizes(budget=self.budget)
+        require(is_integer(self.budget, 1), "budget must be a whole number >= 1", self.budget)
         self._surroundings = surroundings_of(self.texts, self.document_key, self._warnings)
         self._counter = as_counter(self.cutter.tokenizer)
         self._cutter = self.cutter.within(AUTO, self._counter)
         self._cutter.cut("", ())  # loads the tokenizer at once, and in one thread
 
+    @checked
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:

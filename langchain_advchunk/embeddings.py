@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from langchain_core.embeddings import Embeddings
 
+from advchunk.errors import checked
 from advchunk.models.counters import replace_surrogates
 from advchunk.models.embedders import CheckedEmbedder, EmbedderLike, HybridEmbedder
 from advchunk.models.static import StaticEmbedder, default_embedder
@@ -27,6 +28,7 @@ class DefaultEmbeddings(Embeddings):
         """The tokenizer of the model."""
         return default_embedder().tokenizer
 
+    @checked
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return the vectors of texts."""
         vectors: list[list[float]] = default_embedder().embed(list(map(replace_surrogates, texts))).tolist()
@@ -45,7 +47,7 @@ class HybridEmbeddings(Embeddings):
     Parameters
     ----------
     embeddings : anything that embeds; None is the built-in default.
-    dimensions : of the words, >= 1.
+    dimensions : number of dimensions for the words, >= 1.
     weight : share of the words in a cosine, 0..1.
     language : code of the language of the texts, for stems and stop words.
 
@@ -61,11 +63,13 @@ class HybridEmbeddings(Embeddings):
         self.tokenizer, self.max_tokens = self._hybrid.tokenizer, self._hybrid.max_tokens
         self.languages = self._hybrid.languages
 
+    @checked
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return the vectors of texts."""
         vectors: list[list[float]] = self._hybrid.embed(texts).tolist() if texts else []
         return vectors
 
+    @checked
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a query."""
         vector: list[float] = self._hybrid.embed_query(text).tolist()
@@ -89,6 +93,7 @@ class ChunkEmbeddings(Embeddings):
         for text, row in rows:
             self._vectors.setdefault(text, deque()).append(row)
 
+    @checked
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return the vectors of texts, precomputed if there are any."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
@@ -101,6 +106,7 @@ class ChunkEmbeddings(Embeddings):
         rows.rotate(-1)
         return rows[-1]
 
+    @checked
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a query."""
         vector: list[float] = self._embedder.for_questions().embed([text])[0].tolist()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from advchunk import Chunk, Failure
 from advchunk import Document as Source
 from advchunk.chunkers.reassembly import text_and_metadata, to_document
 from advchunk.enrich import Enricher, Estimate
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.records import with_context, written_metadata
 from langchain_advchunk.reassembly import group_by_source, source_name, to_framework_chunk
 
@@ -53,21 +53,19 @@ class ChunkEnricher(BaseDocumentTransformer):
 
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Return the enriched chunks in the same order."""
-        groups = group_by_source(documents)
-        pairs = _pairs(documents, groups, kwargs.get("parents", ()))
+        groups, pairs = _grouped(documents, kwargs.get("parents", ()))
         results = self.enricher.enrich_many(pairs, on_error=self.on_error, progress=self.show_progress)
         return self._update(documents, groups, results)
 
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Await `transform_documents`."""
-        groups = group_by_source(documents)
-        pairs = _pairs(documents, groups, kwargs.get("parents", ()))
+        groups, pairs = _grouped(documents, kwargs.get("parents", ()))
         results = await self.enricher.aenrich_many(pairs, on_error=self.on_error, progress=self.show_progress)
         return self._update(documents, groups, results)
 
     def estimate(self, documents: Sequence[Document], *, parents: Iterable[Document] = ()) -> Estimate:
         """Return the requests that `transform_documents` would send, and their tokens (`Enricher.estimate`)."""
-        return self.enricher.estimate(_pairs(documents, group_by_source(documents), parents))
+        return self.enricher.estimate(_grouped(documents, parents)[1])
 
     def _update(
         self, documents: Sequence[Document], groups: list[list[int]], results: list[list[Chunk]]
@@ -80,13 +78,16 @@ class ChunkEnricher(BaseDocumentTransformer):
         return enriched
 
 
-def _pairs(
-    documents: Sequence[Document], groups: Iterable[Sequence[int]], parents: Iterable[Document]
-) -> Iterator[tuple[Source, list[Chunk]]]:
+@checked
+def _grouped(
+    documents: Sequence[Document], parents: Iterable[Document] = ()
+) -> tuple[list[list[int]], list[tuple[Source, list[Chunk]]]]:
+    """Return the numbers of the chunks of each document, and the documents with these chunks."""
     texts = {parent.id: parent.page_content for parent in parents}
     require(None not in texts, "parents must have ids that match the source_id of chunks", None)
+    groups, pairs = group_by_source(documents), list[tuple[Source, list[Chunk]]]()
     for indices in groups:
-        metadata = documents[indices[0]].metadata
-        source_id = written_metadata(metadata).get("source_id")
-        name = source_id or source_name(documents[indices[0]])
-        yield to_document([to_framework_chunk(documents[i]) for i in indices], name, texts.get(source_id))
+        own, first = [to_framework_chunk(documents[i]) for i in indices], documents[indices[0]]
+        source_id = written_metadata(first.metadata).get("source_id")
+        pairs.append(to_document(own, source_id or source_name(first), texts.get(source_id)))
+    return groups, pairs

@@ -12,7 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import PrivateAttr, SkipValidation
 
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.records import Document as CoreDocument
 from advchunk.retrieval.base import BaseRetriever as CoreRetriever
 from advchunk.retrieval.indexing import add_documents
@@ -30,18 +30,18 @@ class IndexRetriever(CheckedModel, BaseRetriever):
     and removes its documents::
 
         retriever = IndexRetriever(index="guides.index")
-        retriever.add_documents(documents)  # chunks and embeds them, in place of those of the same names
+        retriever.add_documents(documents)  # chunks and embeds them; replaces documents of the same names
         retriever.invoke("How are tokens counted?")
 
-    Results are as those of `AdvchunkRetriever`: passages with a ``budget``, else chunks.
+    Returns what `AdvchunkRetriever` does: passages with a ``budget``, else chunks.
 
     Parameters
     ----------
     index : the path of a file, which is made if it is absent, or a `StoredRetriever` or `Retriever`.
-    chunker : of the core, for `add_documents`; None is ``RecursiveChunker(max_tokens=100)``.
+    chunker : a chunker of the core, for `add_documents`; None is ``RecursiveChunker(max_tokens=100)``.
     budget : tokens of all passages, >= 1; None returns ``k`` chunks.
     k : chunks to return, >= 1; ``invoke(query, k=3)`` returns so many chunks.
-    order : of passages: "rank", or "document" for reading order.
+    order : order of the passages: "rank", or "document" for reading order.
     document_key : metadata key of a document's name, or a function that returns it; None is the first of "source",
         "document_id", "doc_id" and "file_path", or the document's id.
 
@@ -68,8 +68,9 @@ class IndexRetriever(CheckedModel, BaseRetriever):
         check_sizes(budget=self.budget, k=self.k)
         self._retriever = index if isinstance(index, CoreRetriever) else StoredRetriever(index)
 
+    @checked
     def add_documents(self, documents: Sequence[Document]) -> None:
-        """Chunk documents and add them to the index, all or none, in place of those of the same names."""
+        """Chunk documents and add them to the index, all or none; replace documents of the same names."""
         sources = [
             CoreDocument(
                 document.page_content,
@@ -80,10 +81,13 @@ class IndexRetriever(CheckedModel, BaseRetriever):
         ]
         add_documents(self._retriever, sources, self.chunker)
 
+    @checked
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        k = _chunks_asked_for(options)
+        k = options.pop("k", None)
+        require(not options, "a query takes k alone, and an index has no filters", ", ".join(options))
+        check_sizes(k=k)
         if k is not None or self.budget is None:
             return [to_document(Passage.of(hit)) for hit in self._retriever.search(query, k or self.k)]
         return list(map(to_document, self._retriever.passages(query, self.budget, order=self.order)))
@@ -93,11 +97,3 @@ class IndexRetriever(CheckedModel, BaseRetriever):
     ) -> list[Document]:
         ask = self._get_relevant_documents
         return await asyncio.to_thread(ask, query, run_manager=run_manager.get_sync(), **options)
-
-
-def _chunks_asked_for(options: dict[str, Any]) -> int | None:
-    """Return the ``k`` that is passed with a query; raise `ConfigurationError` for other options: none would count."""
-    k = options.pop("k", None)
-    require(not options, "a query takes k alone, and an index has no filters", ", ".join(options))
-    check_sizes(k=k)
-    return k  # type: ignore[no-any-return]

@@ -9,9 +9,11 @@ from langchain_core.documents import Document
 
 from advchunk.chunkers.frameworks import TextPlace, parse_spans
 from advchunk.chunkers.reassembly import FrameworkChunk
+from advchunk.errors import checked
 from advchunk.records import Span, written_keys, written_metadata
 
 
+@checked
 def chunk_spans(document: Document) -> tuple[Span, ...]:
     r"""Return the spans of a chunk in the text that was split; () if its metadata has none.
 

@@ -18,7 +18,7 @@ from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, PrivateAttr, SkipValidation
 
-from advchunk.errors import require
+from advchunk.errors import checked, is_instance, is_integer, require
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import CheckedEmbedder, as_embedder
 from advchunk.retrieval import Hit, LexicalIndex, PassageCutter, Ranking
@@ -45,9 +45,8 @@ from langchain_advchunk.collection import (
     to_result,
 )
 from langchain_advchunk.settings import CheckedModel
-from langchain_advchunk.surroundings import AnySource, can_find, surroundings_of
+from langchain_advchunk.surroundings import AnySource, finder_of, surroundings_of
 
-_K = 5
 _ROWS = 4  # times more rows (sentences) than chunks are asked for
 _LEVELS = 2  # times more chunks of several levels than of each are asked for
 _FILTERED = 10  # times more chunks than are asked for are filtered, if a store filters only what it found
@@ -89,7 +88,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         nothing else, by vectors without them, each with neighbors.
     k : chunks to return, >= 1; None is 5.
     budget : tokens of all passages, >= 1; returns passages instead of ``k`` chunks.
-    order, whole_chunks : of passages, as in `advchunk.retrieval.Retriever.passages`.
+    order, whole_chunks : see `advchunk.retrieval.Retriever.passages`.
     cutter : cuts passages, and has the language of the words and the tokenizer that counts; None is
         ``PassageCutter()``, with the tokenizer of the store's embeddings.
     depth : chunks that are taken from the store and from the search by words, >= 1, and at least ``k``, or 200 with a
@@ -128,7 +127,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     whole_chunks: bool = False
     cutter: Annotated[Any, BeforeValidator(as_cutter)] = PassageCutter()
     depth: SkipValidation[int] = DEPTH
-    search_kwargs: dict[str, Any] = Field(default_factory=dict)
+    search_kwargs: dict[str, Any] = Field(default_factory=dict, repr=False)  # which may have the key of a service
     chunk_filter: Callable[[Document], bool] | None = None
     document_key: str | Callable[[Document], str] | None = None
     texts: SkipValidation[AnySource | None] = Field(default=None, repr=False)
@@ -167,7 +166,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         require(has_scores, _NEEDS_SCORES, type(self.vectorstore).__name__)
         self._check_mode(self._search)
         _check_size(self.k, self.budget)
-        check_sizes(depth=self.depth)
+        require(is_integer(self.depth, 1), "depth must be a whole number >= 1", self.depth)
         require(self.id_key is None or self._has_chunks, "id_key needs chunks", self.id_key)
         self._filter(self.search_kwargs, self.chunk_filter)  # raises if a filter cannot be applied to chunks
         _ = self._counter  # raises on anything else
@@ -222,6 +221,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         asked = self._ask("a", query, call, run_manager)
         return await asyncio.to_thread(self._respond, query, asked and await asked, call)
 
+    @checked
     def _ask(self, prefix: str, query: str, call: _Call, run_manager: Any) -> Any:
         """Return the answer of the store or the retriever, or what awaits it (``prefix``: "a"); () for words alone."""
         if call.search.mode == "lexical":
@@ -234,7 +234,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     def _read_from(self) -> CheckedSurroundings:
         """Return the source of the text around hits: ``texts``, or else the store, if it can say so of its chunks."""
         source, store = self.texts, self.vectorstore
-        if source is None and store is not None and not self._has_chunks and can_find(store):
+        if source is None and store is not None and not self._has_chunks and finder_of(store) is not None:
             source = None if callable(self.document_key) else store
         return surroundings_of(source, self.document_key, self._warnings)
 
@@ -250,13 +250,15 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         k, budget, chunk_filter, search = (kwargs.pop(name, None) for name in ("k", "budget", "chunk_filter", "search"))
         _check_size(k, budget)
         require(search is None or isinstance(search, Search), "search must be a Search", search)
+        rule = "chunk_filter must be a function that returns True for chunks that may be returned"
+        require(chunk_filter is None or (callable(chunk_filter) and is_instance(chunk_filter)), rule, chunk_filter)
         search = search or self._search
         self._check_mode(search)
         if k is None and budget is None:
             k, budget = self.k, self.budget
         if chunk_filter is None and not any(map(_is_filter, kwargs)):
             chunk_filter = self.chunk_filter
-        k = k or _K
+        k = k or 5
         depth = max(self.depth, DEPTH_TO_CUT if budget else k)
         search_kwargs = self.search_kwargs | kwargs
         chunk_filter = self._filter(search_kwargs, chunk_filter)
@@ -295,16 +297,13 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         search, hits = call.search, _scored(self.vectorstore, answer)
         if self._model is not None:
             search = fit_to_language(search, query, self._collection.languages, self._model, self._warnings)
-        if search.mode == "lexical":
-            hits = []
-        collection, dense = self._rank(hits, call)
+        collection, dense = self._rank([] if search.mode == "lexical" else hits, call)
         ranking = collection.rank(query, dense, search, call.depth)
         if call.budget is None:
             passages = collection.results(collection.first(ranking, call.k, search.merge))
             return [to_result(passage, collection.items[passage.hits[0].chunk.index]) for passage in passages]
-        cutter = self._cutter if call.is_cut else None
-        options = (call.budget, self._counter, cutter, self.order, search.merge)
-        return list(map(to_document, collection.passages(query, ranking, *options)))
+        options = (call.budget, self._counter, self._cutter, self.order, search.merge)
+        return list(map(to_document, collection.passages(query, ranking, *options, whole_chunks=not call.is_cut)))
 
     def _rank(self, hits: _Hits, call: _Call) -> tuple[Collection[Document], Ranking]:
         """Return the chunks, with the hits that are not among them, and the ranking of the hits."""
@@ -321,9 +320,8 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
             hits = [hit for hit, number in zip(hits, numbers, strict=True) if number is not None]
         elif missing:
             own_chunks = {i: to_hit(hits[i][0], self._name) for i in missing}
-            missing.sort(
-                key=lambda i: sort_key(own_chunks[i], hits[i][0], self._name)
-            )  # so that all stores answer alike
+            # So that all stores answer alike.
+            missing.sort(key=lambda i: sort_key(own_chunks[i], hits[i][0], self._name))
             own_hits, documents = [own_chunks[i] for i in missing], [hits[i][0] for i in missing]
             around = self._around(own_hits, call)
             others, alone = read_hits(own_hits, documents, self._name, self._counter, around)
@@ -333,7 +331,9 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
                 numbers[i] = number
             others = replace(others, allowed=self._allowed(ChunkTable(others, self._name), call, len(missing)))
             collection = collection.joined(others, self._table.stale(others.items))
-        return collection, Ranking.from_hits([number for number in numbers if number is not None], _scores(hits))
+        scores = [score for _, score in hits]
+        own_scores: Any = None if None in scores else scores
+        return collection, Ranking.from_hits([number for number in numbers if number is not None], own_scores)
 
     def _allowed(self, table: ChunkTable, call: _Call, hits: int) -> NDArray[np.bool_]:
         """Return the chunks that pass the filters, as flags; the first ``hits`` have passed that of the store."""
@@ -386,8 +386,3 @@ def _is_filter(name: str) -> bool:
 def _check_size(k: int | None, budget: int | None) -> None:
     require(k is None or budget is None, "k and budget must not both be given", (k, budget))
     check_sizes(k=k, budget=budget)
-
-
-def _scores(hits: _Hits) -> list[float] | None:
-    scores = [score for _, score in hits]
-    return None if None in scores else scores  # type: ignore[return-value]

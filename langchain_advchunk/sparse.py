@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.retrieval import SparseWords
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _NO_WORDS, _NO_QUESTION = 0, 1  # indices, which a word has in one of 2^30 cases
 
 
+@checked
 def qdrant_words(words: SparseWords) -> SparseEmbeddings:
     """Return the ``sparse_embedding`` of LangChain's ``QdrantVectorStore``.
 
@@ -36,6 +37,7 @@ def qdrant_words(words: SparseWords) -> SparseEmbeddings:
     return QdrantWords()
 
 
+@checked
 def milvus_words(words: SparseWords) -> BaseSparseEmbedding:
     """Return an ``embedding_function`` of LangChain's ``Milvus``, which may stand beside that of vectors.
 

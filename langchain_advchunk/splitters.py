@@ -10,6 +10,7 @@ from advchunk import Chunker
 from advchunk.chunkers.catalog import params_of
 from advchunk.chunkers.frameworks import adapter_base, adapter_classes, describe_adapter, own_resources, pickled_by
 from advchunk.chunkers.params import RESOURCE
+from advchunk.errors import checked
 from langchain_advchunk import base as bases
 from langchain_advchunk.base import RESOURCE_NAMES, LinearSplitter
 
@@ -19,6 +20,7 @@ and have none of the metadata of documents; their ``sources`` are JSON, ``[[sour
 of them: split all documents again, and pass the chunks to ``index(..., cleanup="full", key_encoder=record_key)``."""  # noqa: E501
 
 
+@checked
 @cache
 def splitter_class(chunker: type[Chunker]) -> type[LinearSplitter]:
     """Return the text splitter class that runs a chunker, with its parameters and resources.

@@ -37,8 +37,8 @@ class MetadataRange(NamedTuple):
 
     Parameters
     ----------
-    key : of the document's name in the metadata, such as "source".
-    start_key : of the offset, "advchunk_start_index" where documents have a "start_index" of their own.
+    key : metadata key of the document's name, such as "source".
+    start_key : metadata key of the offset, "advchunk_start_index" where documents have their own "start_index".
     """
 
     key: str
@@ -70,8 +70,8 @@ class StoreChunks:
     """The chunks around hits, from the vector store that has them, with one call for all hits of a question.
 
     Chunks are recognized by the name of their document and by ``start_index`` in their metadata, which our splitters
-    write, and LangChain's with ``add_start_index=True``. Of chunks of several levels, those of the levels of hits
-    count.
+    write, and LangChain's with ``add_start_index=True``. If there are chunks of several levels, only the levels of the
+    hits count.
 
     Parameters
     ----------
@@ -94,18 +94,18 @@ class StoreChunks:
     ) -> None:
         rule = "store must be InMemoryVectorStore, Chroma, QdrantVectorStore, or a function that returns chunks"
         self.name = "the store" if callable(store) else f"the store {type(store).__name__}"
-        require(callable(store) or _finder(store) is not None, rule, self.name)
+        self._find: Any = store if callable(store) else finder_of(store)
+        require(self._find is not None, rule, self.name)
         is_key = document_key is None or isinstance(document_key, str)
         require(is_key, "document_key must be a metadata key", document_key)
-        self._store, self._key, self._warnings = store, document_key, WarningLog()
+        self._key, self._warnings = document_key, WarningLog()
 
     def read(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
         """Return the chunks within ``reach`` characters of hits, and the hits themselves."""
         ranges, levels = self._ranges(hits, reach), {level_of(hit.chunk.metadata) for hit in hits}
         if not ranges:
             return Neighborhood()
-        find: Any = self._store if callable(self._store) else _finder(self._store)
-        stored = list(find(ranges))
+        stored = list(self._find(ranges))
         if len(stored) >= _MOST:
             reason = "%s has %d chunks or more around %d hits, and others may be left out"
             self._warnings.warn("most", reason, self.name, _MOST, len(hits))
@@ -128,16 +128,13 @@ class StoreChunks:
         return [MetadataRange(key, name, *span, start_key) for (key, name, start_key), span in around]
 
 
-def _finder(store: Any) -> Callable[[Sequence[MetadataRange]], Iterable[Document]] | None:
-    """Return a function that returns the chunks of a store in ranges; None for a store that is not known."""
+def finder_of(store: Any) -> Callable[[Sequence[MetadataRange]], Iterable[Document]] | None:
+    """Return a function that finds the chunks of a store in ranges by their metadata; None for a store that is not
+    known.
+    """
     names = {cls.__name__ for cls in type(store).__mro__}
     finders = {"InMemoryVectorStore": _find_in_memory, "Chroma": _find_in_chroma, "QdrantVectorStore": _find_in_qdrant}
     return next((partial(find, store) for name, find in finders.items() if name in names), None)
-
-
-def can_find(store: VectorStore) -> bool:
-    """Return True if a store finds chunks by their metadata without a vector, by a method that is known."""
-    return _finder(store) is not None
 
 
 def _find_in_memory(store: InMemoryVectorStore, ranges: Sequence[MetadataRange]) -> list[Document]:

@@ -10,7 +10,7 @@ from advchunk import Chunk
 from advchunk.building.ids import IdGenerator
 from advchunk.chunkers.frameworks import TextPlace, level_of
 from advchunk.chunkers.vectors import add_vectors
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.models.cache import CacheLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.records import remove_written, written_keys
@@ -20,6 +20,7 @@ from langchain_advchunk.embeddings import ChunkEmbeddings
 from langchain_advchunk.reassembly import group_by_source, to_framework_chunk
 
 
+@checked
 def vectors_for(
     chunks: Sequence[Document],
     kind: Literal["plain", "context", "units", "late"] = "units",
@@ -88,15 +89,13 @@ def _group_in(documents: Sequence[Document], chunks: Iterable[Document]) -> Iter
     for piece in chunks:
         is_done = bool(groups) and bool(groups[current].pieces) and finders[current].done
         order = [*range(current + is_done, len(groups)), *([current] if is_done else [])]
-        order = [
-            place for place in order if _users(documents[place].metadata).items() <= _users(piece.metadata).items()
-        ]
-        match = _find(piece, [(place, finders[place]) for place in order])
+        own = _users(piece.metadata).items()
+        order = [place for place in order if _users(documents[place].metadata).items() <= own]
+        match: Any = _find(piece, [(place, finders[place]) for place in order])
         require(match is not None, "chunks must be parts of the documents, in order", piece.page_content[:80])
-        if match:
-            current, chunk = match
-            groups[current].pieces.append(piece)
-            groups[current].chunks.append(chunk)
+        current, chunk = match
+        groups[current].pieces.append(piece)
+        groups[current].chunks.append(chunk)
     yield from (group for group in groups if group.pieces)
 
 

@@ -42,7 +42,7 @@ from advchunk.chunkers.sources import Paths, chunk_files
 from advchunk.chunkers.vectors import Vectors
 from advchunk.engine.runner import error_handler
 from advchunk.engine.workers import check_workers
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.models.cache import CacheLike
 from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
@@ -188,9 +188,11 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
 
         Those of a parser of a whole corpus come at the end.
         """
-        pairs = self._read_files(paths, show_progress, **reading)
+        options: dict[str, Any] = {"on_error": self.on_error, "progress": show_progress, "workers": self.workers}
+        pairs = chunk_files(paths, self.core(), metadata_key="file_path", **options, **reading)
         for batch in [list(pairs)] if self.core().is_corpus_level else ([pair] for pair in pairs):
-            yield from self._convert([parent for parent, _ in batch], [chunks for _, chunks in batch])
+            parents = [_to_document(source, exclusions((), source.metadata)) for source, _ in batch]
+            yield from self._convert(parents, [chunks for _, chunks in batch])
 
     def get_nodes_from_parts(self, documents: Sequence[BaseNode], show_progress: bool = False) -> list[BaseNode]:
         """Return the nodes of pages or elements, which are joined to their sources (`readers.parts.join_parts`).
@@ -200,21 +202,9 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         """
         documents = check_nodes(documents)
         sources = list(join_parts(self._sources(documents, show_progress)))
-        hidden = {
-            name: list(dict.fromkeys(key for node in documents for key in getattr(node, name)))
-            for name in ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
-        }
-        parents = [
-            Document(id_=source.id, text=source.text, metadata=dict(source.metadata), **hidden) for source in sources
-        ]
+        hidden = exclusions(documents)
+        parents = [_to_document(source, hidden) for source in sources]
         return self._convert(parents, self.core().chunk_many(sources, on_error=self.on_error, workers=self.workers))
-
-    def _read_files(self, paths: Paths, show_progress: bool, **options: Any) -> Iterator[tuple[BaseNode, list[Chunk]]]:
-        """Yield the document of each file with its chunks."""
-        options |= {"on_error": self.on_error, "progress": show_progress, "workers": self.workers}
-        for source, chunks in chunk_files(paths, self.core(), metadata_key="file_path", **options):
-            hidden = {f"excluded_{who}_metadata_keys": [*source.metadata] for who in ("embed", "llm")}
-            yield Document(id_=source.id, text=source.text, metadata=dict(source.metadata), **hidden), chunks
 
     def _sources(self, nodes: Sequence[BaseNode], show_progress: bool) -> Iterator[Source]:
         return (
@@ -317,6 +307,7 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         return [self.core().fingerprint(), identity(self.id_func)]
 
     @classmethod
+    @checked
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
         """Build a parser from `to_dict`, which has no objects, such as an ``embed_model``: pass them again.
 
@@ -470,6 +461,7 @@ def sentence_nodes(node: TextNode, chunk: Chunk, place: TextPlace) -> Iterator[I
         )
 
 
+@checked
 def chunk_spans(node: BaseNode) -> tuple[Span, ...]:
     r"""Return the spans of a chunk in its document; () if they are unknown.
 
@@ -513,15 +505,20 @@ def hidden_keys(metadata: Mapping[str, Any], users: Mapping[str, Any]) -> list[s
     return [key for key in metadata if key not in visible]
 
 
-def exclusions(node: BaseNode, hidden: Sequence[str]) -> dict[str, Any]:
-    """Return the keys that are hidden from embedder and language model, those of a node and others."""
-    embed, llm = node.excluded_embed_metadata_keys, node.excluded_llm_metadata_keys
-    return {"excluded_embed_metadata_keys": [*embed, *hidden], "excluded_llm_metadata_keys": [*llm, *hidden]}
+def exclusions(nodes: Iterable[BaseNode], hidden: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the keys that are hidden from embedder and language model, those of nodes and others, each once."""
+    names = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
+    own = {name: [key for node in nodes for key in getattr(node, name)] for name in names}
+    return {name: list(dict.fromkeys([*keys, *hidden])) for name, keys in own.items()}
+
+
+def _to_document(source: Source, hidden: Mapping[str, Any]) -> Document:
+    return Document(id_=source.id, text=source.text, metadata=dict(source.metadata), **hidden)
 
 
 def presentation(node: BaseNode, metadata: Mapping[str, Any], hidden: Sequence[str]) -> dict[str, Any]:
     """Return settings by which embedder and language model see metadata like that of a node, except ``hidden`` keys."""
-    excluded = exclusions(node, hidden)
+    excluded = exclusions([node], hidden)
     unseen = set.intersection(*map(set, excluded.values()))
     is_alone = metadata.keys() - unseen == {written_keys(metadata).get("context")}
     return {
@@ -544,7 +541,7 @@ def _media_node(parent: BaseNode) -> BaseNode:
     """Return a node without text for the media of a document; a node stays as it is."""
     if not isinstance(parent, Document):
         return parent
-    about: dict[str, Any] = {"metadata": users_metadata(parent.metadata), **exclusions(parent, [])}
+    about: dict[str, Any] = {"metadata": users_metadata(parent.metadata), **exclusions([parent])}
     about["relationships"] = {NodeRelationship.SOURCE: parent.source_node or parent.as_related_node_info()}
     about["id_"] = str(uuid5(NAMESPACE_OID, f"{parent.node_id} media"))
     if (picture := _picture(parent)) is not None:

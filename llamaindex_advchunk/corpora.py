@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from llama_index.core import VectorStoreIndex
 from llama_index.core.schema import BaseNode, Document, NodeRelationship, TextNode
 
+from advchunk.errors import checked
 
+
+@checked
 def update_nodes(index: VectorStoreIndex, nodes: Sequence[BaseNode]) -> None:
     """Change an index so that it has exactly these nodes; those that are the same stay as they are.
 
@@ -20,8 +23,8 @@ def update_nodes(index: VectorStoreIndex, nodes: Sequence[BaseNode]) -> None:
 
     Parameters
     ----------
-    index : over a vector store that deletes nodes by their ids.
-    nodes : all that the index is to have, such as those of all documents, or of a corpus with its communities.
+    index : an index over a vector store that deletes nodes by their ids.
+    nodes : all nodes that the index is to have: of all documents, or of a corpus with its communities.
 
     >>> from llama_index.core import Document, VectorStoreIndex
     >>> from llamaindex_advchunk import DefaultEmbedding, RecursiveNodeParser

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import Field, PrivateAttr
 
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.models.counters import replace_surrogates
 from advchunk.models.embedders import EmbedderLike, HybridEmbedder
 from advchunk.models.static import StaticEmbedder, default_embedder
@@ -35,6 +35,7 @@ class DefaultEmbedding(Named, BaseEmbedding):
         """The tokenizer of the model."""
         return default_embedder().tokenizer
 
+    @checked
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         vectors: list[list[float]] = default_embedder().embed(list(map(replace_surrogates, texts))).tolist()
         return vectors
@@ -97,6 +98,7 @@ class HybridEmbedding(Named, BaseEmbedding):
         """The tokens of the longest text that the embedding inside reads; None if unlimited or unknown."""
         return self._hybrid.max_tokens
 
+    @checked
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         vectors: list[list[float]] = self._hybrid.embed(texts).tolist()
         return vectors
@@ -104,6 +106,7 @@ class HybridEmbedding(Named, BaseEmbedding):
     def _get_text_embedding(self, text: str) -> list[float]:
         return self._get_text_embeddings([text])[0]
 
+    @checked
     def _get_query_embedding(self, query: str) -> list[float]:
         vector: list[float] = self._hybrid.embed_query(query).tolist()
         return vector

@@ -13,8 +13,9 @@ from advchunk import Chunk
 from advchunk import Document as Source
 from advchunk.chunkers.reassembly import FrameworkChunk, text_and_metadata, to_document
 from advchunk.enrich import Enricher, Estimate
+from advchunk.errors import checked
 from advchunk.records import remove_written, write_metadata, written_metadata
-from llamaindex_advchunk.base import chunk_spans, hidden_keys, users_metadata
+from llamaindex_advchunk.base import chunk_spans, exclusions, hidden_keys, users_metadata
 from llamaindex_advchunk.plain import PlainFields, Resource
 
 
@@ -81,14 +82,7 @@ class ChunkEnricher(PlainFields, TransformComponent):
         metadata = remove_written(metadata, ["context"])
         metadata = write_metadata(metadata, {"context": chunk.context} if chunk.context else {})
         hidden = hidden_keys(metadata, users_metadata(node.metadata))
-        changed = node.model_copy(
-            update={
-                "text": text,
-                "metadata": metadata,
-                "excluded_embed_metadata_keys": _union(node.excluded_embed_metadata_keys, hidden),
-                "excluded_llm_metadata_keys": _union(node.excluded_llm_metadata_keys, hidden),
-            }
-        )
+        changed = node.model_copy(update={"text": text, "metadata": metadata, **exclusions([node], hidden)})
         if changed.get_content(MetadataMode.EMBED) != node.get_content(MetadataMode.EMBED):
             changed.embedding = None
         return changed
@@ -103,6 +97,7 @@ class ChunkEnricher(PlainFields, TransformComponent):
         return super().from_dict({key: data[key] for key in data if key != "fingerprint"}, **kwargs)
 
 
+@checked
 def _group_by_source(nodes: Sequence[BaseNode]) -> list[list[TextNode]]:
     """Return the text nodes of each document."""
     groups = dict[str, list[TextNode]]()
@@ -122,7 +117,3 @@ def _to_chunk(node: TextNode) -> FrameworkChunk:
     text = written.get("original_text", node.text)
     verbatim = sum(end - start for start, end in spans) == len(text)
     return FrameworkChunk(text, spans if verbatim else (), written.get("context", ""), node.metadata)
-
-
-def _union(keys: Sequence[str], more: Sequence[str]) -> list[str]:
-    return [*keys, *(key for key in more if key not in keys)]

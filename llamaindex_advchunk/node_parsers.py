@@ -11,6 +11,7 @@ from advchunk import Chunker
 from advchunk.chunkers.catalog import params_of
 from advchunk.chunkers.docstrings import parameter_docs
 from advchunk.chunkers.frameworks import adapter_base, adapter_classes, describe_adapter, own_resources, pickled_by
+from advchunk.errors import checked
 from llamaindex_advchunk import base as bases
 from llamaindex_advchunk.base import RESOURCE_NAMES, LinearNodeParser
 from llamaindex_advchunk.plain import UNCHECKED
@@ -23,6 +24,7 @@ to `update_nodes`. The parser is no
 transformation of a pipeline or an index, which may pass some of the documents only."""  # noqa: E501
 
 
+@checked
 @cache
 def node_parser_class(chunker: type[Chunker]) -> type[LinearNodeParser]:
     """Return the node parser class that runs a chunker, with its parameters and resources.

@@ -13,15 +13,11 @@ from llama_index.core import VectorStoreIndex
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import (
-    BaseNode,
-    NodeWithScore,
-    QueryBundle,
-)
+from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 from llama_index.core.vector_stores import MetadataFilters
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
-from advchunk.errors import require
+from advchunk.errors import checked, is_integer, require
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, as_cutter
@@ -75,7 +71,7 @@ class AdvchunkRetriever(BaseRetriever):
         and words if nodes are known, else by vectors, each with neighbors.
     similarity_top_k : nodes to return, >= 1; None is 5.
     budget : tokens of all passages, >= 1; returns passages instead of nodes.
-    order, whole_chunks : of passages, as in `advchunk.retrieval.Retriever.passages`.
+    order, whole_chunks : see `advchunk.retrieval.Retriever.passages`.
     cutter : cuts passages, and has the language of the words and the tokenizer that counts; None is
         ``PassageCutter()``, with the tokenizer of the embed model.
     depth : nodes that are fetched from the index, and found by words, >= 1; at least similarity_top_k, and 200 for
@@ -133,7 +129,8 @@ class AdvchunkRetriever(BaseRetriever):
         require(mode in ("dense", None) or index is not None or nodes is not None, rule, mode)
         rule = "similarity_top_k and budget must not both be given"
         require(similarity_top_k is None or budget is None, rule, (similarity_top_k, budget))
-        check_sizes(similarity_top_k=similarity_top_k, budget=budget, depth=depth)
+        check_sizes(similarity_top_k=similarity_top_k, budget=budget)
+        require(is_integer(depth, 1), "depth must be a whole number >= 1", depth)
         check_order(order)
         rule = "filters must be MetadataFilters, such as MetadataFilters.from_dict({'lang': 'en'})"
         require(filters is None or isinstance(filters, MetadataFilters), rule, filters)
@@ -161,7 +158,8 @@ class AdvchunkRetriever(BaseRetriever):
             self.object_map,
             filters,
             words_in,
-            None if whole_chunks else cutter.within(language, counter),
+            cutter.within(language, counter),
+            whole_chunks,
         )
 
     def refresh(self, nodes: Iterable[BaseNode] | None = None) -> None:
@@ -300,6 +298,7 @@ class PassagePostprocessor(PlainFields, BaseNodePostprocessor):
         if name in type(self).model_fields:
             self._reader = None
 
+    @checked
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:

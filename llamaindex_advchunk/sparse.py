@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from advchunk.errors import checked
 from advchunk.retrieval import SparseVector, SparseWords
 
 SparseEncoder: TypeAlias = Callable[[list[str]], tuple[list[list[int]], list[list[float]]]]
 """A function from texts to the indices and the values of each."""
 
 
+@checked
 def qdrant_words(words: SparseWords) -> tuple[SparseEncoder, SparseEncoder]:
     """Return ``sparse_doc_fn`` and ``sparse_query_fn`` of LlamaIndex's ``QdrantVectorStore``.
 

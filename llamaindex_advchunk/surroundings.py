@@ -51,7 +51,9 @@ class StoreNodes:
     def __init__(self, store: BasePydanticVectorStore | BaseDocumentStore) -> None:
         rule = "store must be a docstore, or a vector store that keeps the text of nodes and has get_nodes"
         require(isinstance(store, BaseDocumentStore) or can_find(store), rule, type(store).__name__)
-        self._store: Any = store
+        self._get: Any = store.get_nodes
+        if isinstance(store, BaseDocumentStore):
+            self._get = partial(store.get_nodes, raise_error=False)
         self.name = f"the store {type(store).__name__}"
         self._warnings = WarningLog()
 
@@ -72,7 +74,7 @@ class StoreNodes:
         nodes, passed, steps = dict[str, BaseNode](), set[tuple[str, NodeRelationship]](), 0
         while ahead and steps < _MOST_STEPS:
             names = dict.fromkeys(name for name, _ in ahead if name not in nodes)
-            nodes |= {node.node_id: node for node in self._get(list(names))}
+            nodes |= {node.node_id: node for node in (self._get(list(names)) if names else ())}
             passed |= ahead.keys()  # a hit farther along reaches farther, so a place is passed once
             links = {_step(nodes.get(name), side, range_): range_ for (name, side), range_ in ahead.items()}
             ahead = {place: range_ for place, range_ in links.items() if place is not None and place not in passed}
@@ -81,14 +83,6 @@ class StoreNodes:
             reason = "the links of nodes were followed %d steps, and do not reach %d characters"
             self._warnings.warn("steps", reason, steps, int(reach))
         return list(nodes.values())
-
-    def _get(self, ids: list[str]) -> Sequence[BaseNode]:
-        if not ids:
-            return []
-        if isinstance(self._store, BaseDocumentStore):
-            return self._store.get_nodes(ids, raise_error=False)
-        nodes: Sequence[BaseNode] = self._store.get_nodes(ids)
-        return nodes
 
 
 def _step(node: BaseNode | None, side: NodeRelationship, range_: Span) -> tuple[str, NodeRelationship] | None:

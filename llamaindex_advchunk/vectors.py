@@ -9,13 +9,14 @@ from advchunk import Chunk
 from advchunk.building.ids import IdGenerator
 from advchunk.chunkers.frameworks import TextPlace, level_of
 from advchunk.chunkers.vectors import add_vectors
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.models.cache import CacheLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.retrieval.locating import locate_chunks, place_in_order
 from llamaindex_advchunk.base import chunk_spans, sentence_nodes
 
 
+@checked
 def vectors_for(
     nodes: Sequence[BaseNode],
     kind: Literal["plain", "context", "units", "late"] = "units",

@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set, Sized
 from contextlib import suppress
-from difflib import get_close_matches
 from functools import cache, wraps
 from importlib import import_module
 from inspect import Parameter, signature
@@ -179,6 +178,8 @@ def check_spelling(name: str, names: Iterable[str]) -> None:
 
     Existing paths, and names with a "/" as on hubs, always pass.
     """
+    from difflib import get_close_matches  # rarely needed, as below
+
     close = get_close_matches(name.lower(), candidates := list(names), n=1, cutoff=0.8)
     if close and name not in candidates and "/" not in name and not Path(name).exists():
         msg = f"no model or tokenizer {name!r}; did you mean {close[0]!r}?"
@@ -198,6 +199,8 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     >>> did_you_mean("zzz", ["recursive"])
     ''
     """
+    from difflib import get_close_matches
+
     close = get_close_matches(name, list(names), n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""
 
@@ -282,6 +285,8 @@ def _accepts_class(kind: Any, args: Sequence[Any], value: Any) -> bool:
         if kind is tuple and args and args[-1] is not Ellipsis:
             return is_items and len(items) == len(args) and all(map(_accepts, args, items))
         return is_items and (kind is Iterable or isinstance(value, Sized)) and all(_accepts(args[0], i) for i in items)
+    if kind is type and args:
+        return isinstance(value, type) and issubclass(value, tuple(args))
     return callable(value) if kind is Callable else isinstance(value, tuple if issubclass(kind, tuple) else kind)
 
 
@@ -305,4 +310,5 @@ def _describe(hint: Any) -> str:
         return f"a collection of {item.removeprefix('a ')}s" if item.startswith("a ") else f"a collection of {item}"
     if isinstance(kind, type) and issubclass(kind, Mapping):
         return " to ".join(["a mapping of strings", *map(_describe, args[1:])])
-    return words.get(kind) or str(getattr(kind, "__name__", kind))
+    name = f"a class of {_describe(args[0])}" if kind is type and args else getattr(kind, "__name__", kind)
+    return words.get(kind) or str(name)

@@ -17,11 +17,9 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
-from llama_index.core.vector_stores.simple import SimpleVectorStore
 
 import langchain_advchunk
 import llamaindex_advchunk
-from advchunk import ConfigurationError
 from advchunk.errors import StoreUnavailable
 from advchunk.retrieval import Search, as_surroundings
 from chunk_table import ChunkTable, fill
@@ -193,28 +191,6 @@ class TestLangChain:
             assert retrieved(store, texts=as_surroundings(Broken(), partial=True)) == retrieved(store, texts={})
         assert ["answers are partial" in message for message in caplog.messages] == [True]
 
-    @pytest.mark.parametrize(
-        ("options", "rule"),
-        [
-            (
-                {"store": 3},
-                "store must be InMemoryVectorStore, Chroma, QdrantVectorStore, or a function that returns chunks",
-            ),
-            ({"store": "other"}, "or a function that returns chunks, got 'the store Other'"),
-            ({"document_key": len}, "document_key must be a metadata key"),
-        ],
-        ids=str,
-    )
-    def test_bad_parameters_are_clear_errors(self, options, rule):
-        class Other(InMemoryVectorStore.__base__):
-            """A store of which nothing is known."""
-
-            from_texts = similarity_search = None
-
-        store = Other() if options.get("store") == "other" else options.get("store", stored([]))
-        with pytest.raises(ConfigurationError, match=rule):
-            StoreChunks(**{**options, "store": store})
-
 
 class Hits(BaseRetriever):
     """Returns the same nodes to every question."""
@@ -311,14 +287,6 @@ class TestLlamaIndex:
         index = VectorStoreIndex(nodes, embed_model=DefaultEmbedding())
         results = llamaindex_advchunk.AdvchunkRetriever(index, similarity_top_k=3).retrieve(QUESTION)
         assert ANSWER in [hit.text for hit in results]
-
-    @pytest.mark.parametrize(("store", "name"), [(SimpleVectorStore(), "SimpleVectorStore"), (3, "int")], ids=str)
-    def test_bad_parameters_are_clear_errors(self, store, name):
-        rule = (
-            f"store must be a docstore, or a vector store that keeps the text of nodes and has get_nodes, got {name!r}"
-        )
-        with pytest.raises(ConfigurationError, match=rule):
-            StoreNodes(store)
 
 
 ANSWER = "At half past nine. "

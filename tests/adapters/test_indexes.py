@@ -73,20 +73,6 @@ def test_chunks_of_an_index_in_memory(make):
     assert results[0][0] in [chunk.text for chunk in chunker.chunk(TEXTS["tea.md"])]
 
 
-@pytest.mark.parametrize("make", [langchain, llamaindex])
-@pytest.mark.parametrize(
-    ("index", "options", "rule"),
-    [
-        (7, {}, "index must be a path, a StoredRetriever or a Retriever"),
-        (Retriever(), {"budget": 0}, "budget must be a whole number >= 1"),
-        (Retriever(), {"order": "best"}, "order"),
-    ],
-)
-def test_mistakes_are_named(make, index, options, rule):
-    with pytest.raises(ConfigurationError, match=rule):
-        make(index, **options)
-
-
 def test_a_document_without_a_name_is_refused():
     with pytest.raises(ConfigurationError, match="documents must have names or ids"):
         langchain(Retriever()).add_documents([LangChainDocument("Tea.")])

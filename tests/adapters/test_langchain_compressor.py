@@ -101,24 +101,6 @@ def test_hits_without_a_place_are_logged_once(caplog):
     assert not any("start_index" in passage.metadata for passage in passages)
 
 
-@pytest.mark.parametrize(
-    ("options", "rule"),
-    [
-        ({"budget": 0}, "budget must be a whole number >= 1, got 0"),
-        ({"budget": "9"}, "budget must be a whole number >= 1, got '9'"),
-        ({"order": "best"}, "order: Input should be 'rank' or 'document', got 'best'"),
-        ({"texts": "town"}, "texts must be a folder that exists, if it is a path, got 'town'"),
-        ({"cutter": "words"}, "cutter must be a PassageCutter or None, got 'words'"),
-        ({"cutter": PassageCutter(tokenizer=3)}, "a tokenizer must be a name"),
-        ({"buget": 9}, "did you mean 'budget'"),
-    ],
-    ids=str,
-)
-def test_bad_parameters_are_clear_errors(options, rule):
-    with pytest.raises(ConfigurationError, match=rule):
-        PassageCompressor(**options)
-
-
 def test_texts_that_are_none_are_clear_errors():
     with pytest.raises(ConfigurationError, match="texts must be strings or documents, got 3"):
         compress(split(), texts={"town": 3})

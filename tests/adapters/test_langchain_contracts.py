@@ -6,10 +6,7 @@ pytest.importorskip("langchain_tests")
 
 from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore
-from langchain_tests.integration_tests import (
-    EmbeddingsIntegrationTests,
-    RetrieversIntegrationTests,
-)
+from langchain_tests.integration_tests import EmbeddingsIntegrationTests, RetrieversIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
 from advchunk.models.embedders import as_embedder

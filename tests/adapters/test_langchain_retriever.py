@@ -11,12 +11,7 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from advchunk import ConfigurationError
 from advchunk.retrieval import Search
-from langchain_advchunk import (
-    AdvchunkRetriever,
-    DefaultEmbeddings,
-    OptimalSemanticSplitter,
-    vectors_for,
-)
+from langchain_advchunk import AdvchunkRetriever, DefaultEmbeddings, OptimalSemanticSplitter, vectors_for
 
 FILLER = [
     f"Shed {i} holds rope, nets and tar, and its door is painted {color}."
@@ -179,39 +174,6 @@ def test_pages_of_a_loader_are_texts_of_their_own():
         assert sorted(passage.metadata["citation"] for passage in passages) == [
             f"town.pdf, page {page}, characters {place}" for page in (1, 2) for place in ("0-37", "38-56", "57-92")
         ]
-
-
-@pytest.mark.parametrize(
-    ("options", "rule"),
-    [
-        ({}, "vectorstore, retriever or chunks must be given"),
-        ({"chunks": CHUNKS, "search": Search("hybrid")}, "mode must be 'lexical' without a vectorstore"),
-        ({"vectorstore": True, "search": Search("hybrid")}, "'dense' without chunks"),
-        ({"vectorstore": True, "k": 5, "budget": 100}, "k and budget must not both be given"),
-        ({"vectorstore": True, "k": 0}, "k must be a whole number >= 1"),
-        ({"vectorstore": True, "k": 2.5}, "k must be a whole number >= 1, got 2.5"),
-        ({"vectorstore": True, "k": "3"}, "k must be a whole number >= 1, got '3'"),
-        ({"vectorstore": True, "budget": True}, "budget must be a whole number >= 1, got True"),
-        ({"vectorstore": True, "depth": 0}, "depth must be a whole number >= 1"),
-        ({"vectorstore": True, "search": "dense"}, "search: Input should be .*Search, got 'dense'"),
-        ({"vectorstore": True, "order": "best"}, "order: Input should be 'rank' or 'document', got 'best'"),
-        ({"vectorstore": True, "top_k": 3}, "AdvchunkRetriever has no parameter 'top_k'"),
-        ({"vectorstore": True, "serch": None}, "did you mean 'search'"),
-        ({"vectorstore": True, "search_kwargs": {"k": 3}}, "search_kwargs of a vectorstore must not have 'k'"),
-        ({"vectorstore": True, "retriever": Listed(documents=[])}, "must not both be given"),
-        (
-            {"vectorstore": True, "texts": 3},
-            "texts must be a mapping, a function, the path of a folder, Surroundings, or several of these, got 3",
-        ),
-        ({"vectorstore": True, "cutter": 3}, "cutter must be a PassageCutter or None, got 3"),
-        ({"vectorstore": True, "chunks": CHUNKS, "texts": {"town": "Text."}}, "chunks of 'town' must be parts"),
-    ],
-    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
-)
-def test_bad_parameters_are_clear_errors(options, rule):
-    options = options | ({"vectorstore": stored(CHUNKS)} if "vectorstore" in options else {})
-    with pytest.raises(ConfigurationError, match=rule):
-        AdvchunkRetriever(**options)
 
 
 def test_parameters_change_in_copies_only():

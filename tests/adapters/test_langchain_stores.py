@@ -17,13 +17,7 @@ from advchunk import Chunk, RecursiveChunker, Span
 from advchunk import Document as Source
 from advchunk.building.ids import hashed_id
 from advchunk.retrieval import Hit, Passage, PassageCutter, Retriever, Search
-from langchain_advchunk import (
-    AdvchunkRetriever,
-    DefaultEmbeddings,
-    PassageCompressor,
-    RecursiveSplitter,
-    chunk_key,
-)
+from langchain_advchunk import AdvchunkRetriever, DefaultEmbeddings, PassageCompressor, RecursiveSplitter, chunk_key
 from langchain_advchunk.surroundings import StoreChunks, mapping_filter
 
 TOWN = (Path(__file__).parents[1] / "data" / "harbour_town.md").read_text(encoding="utf-8")

@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 from llama_index.core import Settings
 from llama_index.core.ingestion.pipeline import get_transformation_hash
-from llama_index.core.node_parser import (
-    MarkdownNodeParser,
-    SentenceSplitter,
-)
+from llama_index.core.node_parser import MarkdownNodeParser, SentenceSplitter
 from llama_index.core.schema import Document, ImageDocument, ImageNode, MediaResource, MetadataMode, TextNode
 from pydantic import PrivateAttr, ValidationError
 

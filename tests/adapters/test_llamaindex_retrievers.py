@@ -7,22 +7,14 @@ import pytest
 from llama_index.core import Document, StorageContext, VectorStoreIndex
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.llms import MockLLM
-from llama_index.core.node_parser import (
-    HierarchicalNodeParser,
-    SentenceSplitter,
-    get_leaf_nodes,
-)
+from llama_index.core.node_parser import HierarchicalNodeParser, SentenceSplitter, get_leaf_nodes
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import IndexNode, MetadataMode, NodeRelationship, NodeWithScore, TextNode
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
 from advchunk import ConfigurationError
 from advchunk.retrieval import Search
-from llamaindex_advchunk import (
-    AdvchunkRetriever,
-    DefaultEmbedding,
-    RecursiveNodeParser,
-)
+from llamaindex_advchunk import AdvchunkRetriever, DefaultEmbedding, RecursiveNodeParser
 from llamaindex_advchunk.base import users_metadata
 
 BY_NEIGHBORS = Search("dense", neighbors=True)
@@ -243,37 +235,6 @@ def test_a_retriever_re_ranks_another_in_a_query_engine(nodes):
     sources = texts(engine.query(QUESTION).source_nodes)
     assert len(sources) == 3
     assert ANSWER in "".join(sources)
-
-
-@pytest.mark.parametrize(
-    ("options", "rule"),
-    [
-        ({}, "an index, a retriever or nodes must be given"),
-        (
-            {"index": "x"},
-            "index must be a VectorStoreIndex; pass a retriever as retriever=, and nodes as nodes=, got 'x'",
-        ),
-        ({"retriever": "x"}, "retriever must be a BaseRetriever"),
-        ({"nodes": [], "search": Search()}, "mode must be 'lexical' without an index or a retriever, got 'dense'"),
-        ({"nodes": [], "search": "sparse"}, "search must be a Search, got 'sparse'"),
-        ({"retriever": Found([]), "search": Search("hybrid")}, "nodes must be given for this mode, got 'hybrid'"),
-        ({"index": Found([])}, "pass a retriever as retriever="),
-        ({"nodes": ["a"]}, r"nodes must be documents or nodes of LlamaIndex.*, got \['a'\]"),
-        ({"nodes": [], "similarity_top_k": 0}, "similarity_top_k must be a whole number >= 1, got 0"),
-        ({"nodes": [], "similarity_top_k": 2.5}, "similarity_top_k must be a whole number >= 1, got 2.5"),
-        ({"nodes": [], "similarity_top_k": 1, "budget": 1}, "similarity_top_k and budget must not both be given"),
-        ({"nodes": [], "budget": 0}, "budget must be a whole number >= 1, got 0"),
-        ({"nodes": [], "order": "page"}, "order must be one of"),
-        ({"nodes": [], "cutter": "x"}, "cutter must be a PassageCutter or None, got 'x'"),
-        ({"nodes": [], "budget": "9"}, "budget must be a whole number >= 1, got '9'"),
-        ({"nodes": [], "depth": 0}, "depth must be a whole number >= 1, got 0"),
-        ({"nodes": [], "depth": True}, "depth must be a whole number >= 1, got True"),
-        ({"nodes": [], "filters": {"kind": "t"}}, "filters must be MetadataFilters, such as"),
-    ],
-)
-def test_bad_parameters_are_errors(options, rule):
-    with pytest.raises(ConfigurationError, match=rule):
-        AdvchunkRetriever(**options)
 
 
 def test_a_blank_query_has_no_results(nodes):

@@ -101,10 +101,7 @@ CASES = {
     "lc.PassageCompressor": [
         (lambda folder: lc.PassageCompressor(budget=12, texts=folder), compress),
         (lambda folder: lc.PassageCompressor(budget=12, texts=FolderTexts(folder)), compress),
-        (
-            lambda _: lc.PassageCompressor(budget=12, texts=documents_in(InMemoryStore, **{"pets.md": TEXT})),
-            compress,
-        ),
+        (lambda _: lc.PassageCompressor(budget=12, texts=documents_in(InMemoryStore, **{"pets.md": TEXT})), compress),
         (lambda folder: lc.PassageCompressor(budget=12, texts=[{}, vector_store(), folder]), compress),
     ],
     "lc.StoreChunks": [(lambda _: lc.StoreChunks(vector_store()), lambda store: store.name)],

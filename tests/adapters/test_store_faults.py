@@ -34,10 +34,7 @@ QUESTION = "When does the ferry to the island leave?"
 SIZE = 256  # of the vectors of the embedded default
 WAIT = "ALTER ROLE postgres SET lock_timeout = '300ms'"
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore:XDG_RUNTIME_DIR is not set:UserWarning"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:XDG_RUNTIME_DIR is not set:UserWarning")]
 
 
 @pytest.fixture(scope="module")

@@ -360,8 +360,4 @@ def test_notes_go_to_the_labels_of_what_is_brittle(monkeypatch):
     published = {"chunkers": {"a": {"warning": "A"}, "a, preset=b": {"warning": "B"}, "c": {}, "d": {}}}
     monkeypatch.setattr("advchunk.chunkers.catalog.sensitivities", lambda: published)
     labels = ["a", "a, max_tokens=300", "a, preset=b, max_tokens=3", "a, preset=other", "c", "d", "external"]
-    assert brittleness_notes(labels) == {
-        "a": "A",
-        "a, max_tokens=300": "A",
-        "a, preset=b, max_tokens=3": "B",
-    }
+    assert brittleness_notes(labels) == {"a": "A", "a, max_tokens=300": "A", "a, preset=b, max_tokens=3": "B"}

@@ -5,6 +5,7 @@ import logging
 import re
 import shlex
 import sqlite3
+from contextlib import closing
 from inspect import signature
 from pathlib import Path
 
@@ -204,7 +205,7 @@ def test_files_that_fail_are_reported_and_the_others_answer(folder):
         (["docs", "tea", "--max-tokens", "9"], 2, "pass it as -p max_tokens=VALUE"),
         (["docs", "tea", "-m", "recursiv"], 2, "did you mean 'recursive'?"),
         (["docs", "tea", "--mode", "lexical", "--embedder", "hybrid"], 2, "recursive does not embed"),
-        (["docs", "tea", "--index", "docs"], 2, "path must be that of a file"),
+        (["docs", "tea", "--index", "docs"], 2, "path must name a file"),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -285,7 +286,7 @@ def test_an_index_is_checked():
     result = run("index", "check", "my.index", command=())
     assert (result.exit_code, result.stderr) == (0, "")
     assert re.fullmatch(r"my\.index: \d+ chunks of 3 documents are whole\n", result.stdout)
-    with sqlite3.connect("my.index") as file:
+    with closing(sqlite3.connect("my.index", isolation_level=None)) as file:
         file.execute("UPDATE chunks SET value = zeroblob(9) WHERE number = 1")
     result = run("index", "check", "my.index", command=())
     assert (result.exit_code, result.stdout) == (1, "")

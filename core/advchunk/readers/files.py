@@ -30,12 +30,12 @@ def read_file(
 
     Parameters
     ----------
-    path : of text, or of a binary format such as PDF, which needs the extra "pdf" (`readers.pages.pdf`).
+    path : a file of text, or of a binary format such as PDF, which needs the extra "pdf" (`readers.pages.pdf`).
     markup : format of the text; None detects it from the suffix, and from the text if the suffix is ambiguous
         (`readers.formats.detect_file_format`); "auto" detects it from the text alone, except source code.
     metadata : overrides the metadata in the file.
-    encoding : of the text; None finds it (`readers.encodings.decode`). It is metadata, ``encoding``, unless it is
-        UTF-8.
+    encoding : encoding of the text; None detects it (`readers.encodings.decode`). Unless it is UTF-8, it is kept as
+        ``encoding`` in the metadata.
     content : "main" keeps of a web page only what it is about (`readers.html`), which needs the extra "web". What was
         left out is counted in the metadata, ``left_out``.
     hidden : read what the file hides, too, such as text, sheets, rows, and slides (`readers.office`).

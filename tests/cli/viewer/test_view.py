@@ -152,8 +152,7 @@ def test_the_question_is_answered_without_a_script():
 
 
 @pytest.mark.parametrize(
-    ("question", "budget", "says"),
-    [("Zebra?", 99, "No word of the question"), (WAIT, 1, "fits into 1 ")],
+    ("question", "budget", "says"), [("Zebra?", 99, "No word of the question"), (WAIT, 1, "fits into 1 ")]
 )
 def test_a_question_without_an_answer_says_so(question, budget, says):
     page = View(RecursiveChunker().explain(Document(GUIDE)), question=question, budget=budget).html

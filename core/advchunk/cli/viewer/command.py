@@ -64,7 +64,7 @@ def view_command(
         require(bool(accepted), "--method must name a method", methods)
         named = {*options, *(pair.partition("=")[0] for pair in pairs)} - _OF_ALL - {"markup"}
         others = sorted(named.difference(*accepted.values()))
-        require(not others, f"options must be those of {' or '.join(accepted)}", others)
+        require(not others, f"options must belong to {' or '.join(accepted)}", others)
     setups = dict[str, Setup]()
     for text, own in accepted.items():
         settings = {name: value for name, value in options.items() if name in own | _OF_ALL}
