@@ -107,6 +107,7 @@ class _Reader:
             depth = style.depth if linked is None else linked
         label, level = self._numbering.label(num, depth), number(properties, "w:outlineLvl", style.level - 1) + 1
         level = level if 0 < level < 10 else 0
+        depth = max(depth, style.nesting)
         self.flow.paragraph(style.kind, pieces, label=label, depth=depth, level=level, is_contents=style.is_contents)
 
     # Text in paragraphs.
