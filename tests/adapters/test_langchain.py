@@ -131,11 +131,8 @@ def test_async_uses_the_async_embedding_method_once_for_all_documents():
     model, documents = Recording(), [Document(CATS_AND_LAWS), Document("C c.\n\nD d.")]
     chunks = asyncio.run(MSTSemanticSplitter(model).atransform_documents(documents))
     assert model.used == ["async"]
-    assert (
-        chunks
-        == MSTSemanticSplitter().split_documents(documents)
-        == MSTSemanticSplitter().transform_documents(documents)
-    )
+    expected = MSTSemanticSplitter().split_documents(documents)
+    assert chunks == MSTSemanticSplitter().transform_documents(documents) == expected
 
 
 def test_a_key_needs_a_document_with_an_id():
