@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Unpack
 from uuid import UUID, uuid5
 
 from langchain_core.documents import Document
@@ -30,7 +30,7 @@ from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike, as_embedder
 from advchunk.readers.noise import without_controls
 from advchunk.readers.parts import join_parts
-from advchunk.readers.writing import Content
+from advchunk.readers.writing import ReadingOptions
 from advchunk.records import Floats, write_metadata, written_metadata
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
@@ -125,22 +125,19 @@ class AdvchunkSplitter(TextSplitter, ABC):
         for chunks in self._shown(results, documents):
             yield from self._convert(waiting.popleft(), chunks)
 
-    def split_files(self, paths: Paths, *, encoding: str | None = None, content: Content = "all") -> list[Document]:
+    def split_files(self, paths: Paths, **reading: Unpack[ReadingOptions]) -> list[Document]:
         """Return the chunks of files in any format, folders, and archives (`advchunk.chunk_files`).
 
         ``start_index`` is an offset in the text that was read. Metadata is that of the file, with its path as
         ``source``, also ``source_id``; a line of a .jsonl file has ``source_id`` "docs.jsonl:ID", with its own id.
-        ``content="main"`` keeps of web pages only what they are about.
+        ``content="main"`` keeps of web pages only what they are about; see `advchunk.read_file` for the other options.
         """
-        return list(self.lazy_split_files(paths, encoding=encoding, content=content))
+        return list(self.lazy_split_files(paths, **reading))
 
-    def lazy_split_files(
-        self, paths: Paths, *, encoding: str | None = None, content: Content = "all"
-    ) -> Iterator[Document]:
+    def lazy_split_files(self, paths: Paths, **reading: Unpack[ReadingOptions]) -> Iterator[Document]:
         """Yield the chunks of `split_files` as soon as they are ready, in constant memory."""
         options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
-        options |= {"encoding": encoding, "content": content}
-        for source, chunks in chunk_files(paths, self.core(), metadata_key="source", **options):
+        for source, chunks in chunk_files(paths, self.core(), metadata_key="source", **options, **reading):
             yield from self._convert(Document(source.text, id=source.id), chunks)
 
     @checked
@@ -228,7 +225,7 @@ class LinearSplitter(AdvchunkSplitter):
         callable; None is the built-in WordPiece, or the embeddings' tokenizer if the splitter cuts by embeddings.
     sentence_splitter : splits sentences (see `advchunk.text.splitters.as_tiler`).
     fallback : a core chunker for documents on which this one fails or takes too long; "auto" means no fallback, except
-        for an experimental splitter, where it means `advchunk.UniversalSemanticChunker`; None raises the error.
+        for an experimental splitter, where it means `advchunk.OptimalSemanticChunker`; None raises the error.
     embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...),
         if the splitter cuts by them; None is the built-in default, which needs no key or download.
     batch_size : texts per model call; None uses the model's own setting, else 1024.

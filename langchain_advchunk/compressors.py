@@ -40,7 +40,7 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
     Parameters
     ----------
     budget : tokens of all passages, >= 1.
-    order : of passages: "rank", or "document" for reading order.
+    order : order of the passages: "rank", or "document" for reading order.
     texts : the texts of documents by their names, or the chunks around hits: a mapping, a function that returns None
         for a name that it does not know, the path of a folder, a ``BaseStore`` of strings or documents, the vector
         store itself (`StoreChunks`), any `advchunk.retrieval.Surroundings`, or several of these.

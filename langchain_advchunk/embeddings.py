@@ -47,7 +47,7 @@ class HybridEmbeddings(Embeddings):
     Parameters
     ----------
     embeddings : anything that embeds; None is the built-in default.
-    dimensions : of the words, >= 1.
+    dimensions : number of dimensions for the words, >= 1.
     weight : share of the words in a cosine, 0..1.
     language : code of the language of the texts, for stems and stop words.
 

@@ -30,18 +30,18 @@ class IndexRetriever(CheckedModel, BaseRetriever):
     and removes its documents::
 
         retriever = IndexRetriever(index="guides.index")
-        retriever.add_documents(documents)  # chunks and embeds them, in place of those of the same names
+        retriever.add_documents(documents)  # chunks and embeds them; replaces documents of the same names
         retriever.invoke("How are tokens counted?")
 
-    Results are as those of `AdvchunkRetriever`: passages with a ``budget``, else chunks.
+    Returns what `AdvchunkRetriever` does: passages with a ``budget``, else chunks.
 
     Parameters
     ----------
     index : the path of a file, which is made if it is absent, or a `StoredRetriever` or `Retriever`.
-    chunker : of the core, for `add_documents`; None is ``RecursiveChunker(max_tokens=100)``.
+    chunker : a chunker of the core, for `add_documents`; None is ``RecursiveChunker(max_tokens=100)``.
     budget : tokens of all passages, >= 1; None returns ``k`` chunks.
     k : chunks to return, >= 1; ``invoke(query, k=3)`` returns so many chunks.
-    order : of passages: "rank", or "document" for reading order.
+    order : order of the passages: "rank", or "document" for reading order.
     document_key : metadata key of a document's name, or a function that returns it; None is the first of "source",
         "document_id", "doc_id" and "file_path", or the document's id.
 
@@ -70,7 +70,7 @@ class IndexRetriever(CheckedModel, BaseRetriever):
 
     @checked
     def add_documents(self, documents: Sequence[Document]) -> None:
-        """Chunk documents and add them to the index, all or none, in place of those of the same names."""
+        """Chunk documents and add them to the index, all or none; replace documents of the same names."""
         sources = [
             CoreDocument(
                 document.page_content,

@@ -88,7 +88,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         nothing else, by vectors without them, each with neighbors.
     k : chunks to return, >= 1; None is 5.
     budget : tokens of all passages, >= 1; returns passages instead of ``k`` chunks.
-    order, whole_chunks : of passages, as in `advchunk.retrieval.Retriever.passages`.
+    order, whole_chunks : see `advchunk.retrieval.Retriever.passages`.
     cutter : cuts passages, and has the language of the words and the tokenizer that counts; None is
         ``PassageCutter()``, with the tokenizer of the store's embeddings.
     depth : chunks that are taken from the store and from the search by words, >= 1, and at least ``k``, or 200 with a
@@ -302,9 +302,8 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         if call.budget is None:
             passages = collection.results(collection.first(ranking, call.k, search.merge))
             return [to_result(passage, collection.items[passage.hits[0].chunk.index]) for passage in passages]
-        cutter = self._cutter if call.is_cut else None
-        options = (call.budget, self._counter, cutter, self.order, search.merge)
-        return list(map(to_document, collection.passages(query, ranking, *options)))
+        options = (call.budget, self._counter, self._cutter, self.order, search.merge)
+        return list(map(to_document, collection.passages(query, ranking, *options, whole_chunks=not call.is_cut)))
 
     def _rank(self, hits: _Hits, call: _Call) -> tuple[Collection[Document], Ranking]:
         """Return the chunks, with the hits that are not among them, and the ranking of the hits."""

@@ -37,8 +37,8 @@ class MetadataRange(NamedTuple):
 
     Parameters
     ----------
-    key : of the document's name in the metadata, such as "source".
-    start_key : of the offset, "advchunk_start_index" where documents have a "start_index" of their own.
+    key : metadata key of the document's name, such as "source".
+    start_key : metadata key of the offset, "advchunk_start_index" where documents have their own "start_index".
     """
 
     key: str
@@ -70,8 +70,8 @@ class StoreChunks:
     """The chunks around hits, from the vector store that has them, with one call for all hits of a question.
 
     Chunks are recognized by the name of their document and by ``start_index`` in their metadata, which our splitters
-    write, and LangChain's with ``add_start_index=True``. Of chunks of several levels, those of the levels of hits
-    count.
+    write, and LangChain's with ``add_start_index=True``. If there are chunks of several levels, only the levels of the
+    hits count.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from inspect import unwrap
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, Unpack
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from llama_index.core.node_parser import TextSplitter
@@ -50,7 +50,7 @@ from advchunk.models.embedders import EmbedderLike
 from advchunk.models.identity import identity
 from advchunk.readers.noise import without_controls
 from advchunk.readers.parts import join_parts
-from advchunk.readers.writing import Content
+from advchunk.readers.writing import ReadingOptions
 from advchunk.records import Span, remove_written, write_metadata, written_keys, written_metadata
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
@@ -171,25 +171,25 @@ class AdvchunkNodeParser(PlainFields, TextSplitter):
         return nodes
 
     def get_nodes_from_files(
-        self, paths: Paths, show_progress: bool = False, *, encoding: str | None = None, content: Content = "all"
+        self, paths: Paths, show_progress: bool = False, **reading: Unpack[ReadingOptions]
     ) -> list[BaseNode]:
         """Return the nodes of files in any format, folders, and archives (`advchunk.chunk_files`).
 
         Offsets are in the text that was read. Metadata is that of the file, with its path as ``file_path``, all hidden
-        from the embedder and the language model. ``content="main"`` keeps of web pages only what they are about.
+        from the embedder and the language model. ``content="main"`` keeps of web pages only what they are about; see
+        `advchunk.read_file` for the other options.
         """
-        return list(self.lazy_nodes_from_files(paths, show_progress, encoding=encoding, content=content))
+        return list(self.lazy_nodes_from_files(paths, show_progress, **reading))
 
     def lazy_nodes_from_files(
-        self, paths: Paths, show_progress: bool = False, *, encoding: str | None = None, content: Content = "all"
+        self, paths: Paths, show_progress: bool = False, **reading: Unpack[ReadingOptions]
     ) -> Iterator[BaseNode]:
         """Yield the nodes of `get_nodes_from_files` as soon as those of their document are ready, in constant memory.
 
         Those of a parser of a whole corpus come at the end.
         """
         options: dict[str, Any] = {"on_error": self.on_error, "progress": show_progress, "workers": self.workers}
-        options |= {"encoding": encoding, "content": content}
-        pairs = chunk_files(paths, self.core(), metadata_key="file_path", **options)
+        pairs = chunk_files(paths, self.core(), metadata_key="file_path", **options, **reading)
         for batch in [list(pairs)] if self.core().is_corpus_level else ([pair] for pair in pairs):
             parents = [_to_document(source, exclusions((), source.metadata)) for source, _ in batch]
             yield from self._convert(parents, [chunks for _, chunks in batch])

@@ -84,16 +84,17 @@ class Pool:
         ``search``: None takes the hits as they are, of whatever level, and cuts passages from them. ``distances``: True
         if a lower score is better; None if scores that rise are distances.
         """
-        cutter, merge = self.reader.cutter, search.merge if search else None
-        tokens = (cutter.around if budget and cutter else 0) + (FARTHEST if search and search.neighbors else 0)
+        cutter, whole, merge = self.reader.cutter, self.reader.whole_chunks, search.merge if search else None
+        tokens = (cutter.around if budget and not whole else 0) + (FARTHEST if search and search.neighbors else 0)
         nodes, dense, texts = self._rank(hits, distances, tokens)
         ranking = nodes.rank(query, dense, search, depth) if search else dense.keep(nodes.allowed).first(depth)
         if budget is None:
             passages = nodes.results(nodes.first(ranking, size, merge))
         else:
-            if cutter and (search is None or nodes.hierarchy.is_flat):
+            if not whole and (search is None or nodes.hierarchy.is_flat):
                 nodes = self._unified(nodes, ranking, texts)
-            passages = nodes.passages(query, ranking, budget, self.reader.counter, cutter, order, merge)
+            own = budget, self.reader.counter, cutter, order, merge
+            passages = nodes.passages(query, ranking, *own, whole_chunks=whole)
         results = list[NodeWithScore]()
         for passage in passages:
             first = nodes.items[passage.hits[0].chunk.index]
@@ -196,7 +197,7 @@ class PoolReader:
     ``counter``: counts tokens. ``once``: logs warnings. ``texts``: source of the documents of nodes. ``stored``: source
     of the nodes around hits as well, which is read if no nodes are known. ``objects``: chunks by the ``index_id`` of
     their rows. ``filters``: of the nodes that may be returned. ``language``: of the words by which nodes are searched;
-    None if they are not. ``cutter``: cuts passages; None makes them of whole nodes.
+    None if they are not. ``cutter``: cuts passages, unless they are ``whole_chunks``.
     """
 
     counter: Counter
@@ -206,7 +207,8 @@ class PoolReader:
     objects: Mapping[str, Any] = field(default_factory=dict)
     filters: MetadataFilters | None = None
     language: str | None = None
-    cutter: PassageCutter | None = None
+    cutter: PassageCutter = PassageCutter()  # noqa: RUF009
+    whole_chunks: bool = False
 
     def around(self, nodes: Sequence[BaseNode], tokens: float, *, has_nodes: bool) -> Neighborhood:
         """Return the texts and chunks around nodes, at least so many tokens on either side of each.

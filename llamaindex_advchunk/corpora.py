@@ -23,8 +23,8 @@ def update_nodes(index: VectorStoreIndex, nodes: Sequence[BaseNode]) -> None:
 
     Parameters
     ----------
-    index : over a vector store that deletes nodes by their ids.
-    nodes : all that the index is to have, such as those of all documents, or of a corpus with its communities.
+    index : an index over a vector store that deletes nodes by their ids.
+    nodes : all nodes that the index is to have: of all documents, or of a corpus with its communities.
 
     >>> from llama_index.core import Document, VectorStoreIndex
     >>> from llamaindex_advchunk import DefaultEmbedding, RecursiveNodeParser

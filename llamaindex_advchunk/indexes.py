@@ -28,18 +28,18 @@ class IndexRetriever(BaseRetriever):
     and removes its documents::
 
         retriever = IndexRetriever("guides.index")
-        retriever.add_documents(documents)  # chunks and embeds them, in place of those with the same ids
+        retriever.add_documents(documents)  # chunks and embeds them; replaces documents with the same ids
         retriever.retrieve("How are tokens counted?")
 
-    Results are as those of `AdvchunkRetriever`: passages with a ``budget``, else chunks.
+    Returns what `AdvchunkRetriever` does: passages with a ``budget``, else chunks.
 
     Parameters
     ----------
     index : the path of a file, which is made if it is absent, or a `StoredRetriever` or `Retriever`.
-    chunker : of the core, for `add_documents`; None is ``RecursiveChunker(max_tokens=100)``.
+    chunker : a chunker of the core, for `add_documents`; None is ``RecursiveChunker(max_tokens=100)``.
     budget : tokens of all passages, >= 1; None returns ``similarity_top_k`` chunks.
     similarity_top_k : chunks to return, >= 1.
-    order : of passages: "rank", or "document" for reading order.
+    order : order of the passages: "rank", or "document" for reading order.
 
     Raises
     ------
@@ -66,7 +66,7 @@ class IndexRetriever(BaseRetriever):
 
     @checked
     def add_documents(self, documents: Sequence[BaseNode]) -> None:
-        """Chunk documents and add them to the index, all or none, in place of those with the same ids."""
+        """Chunk documents and add them to the index, all or none; replace documents with the same ids."""
         sources = [
             Document(document.get_content(MetadataMode.NONE), document.node_id, metadata=document.metadata)
             for document in documents

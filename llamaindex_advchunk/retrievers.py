@@ -71,7 +71,7 @@ class AdvchunkRetriever(BaseRetriever):
         and words if nodes are known, else by vectors, each with neighbors.
     similarity_top_k : nodes to return, >= 1; None is 5.
     budget : tokens of all passages, >= 1; returns passages instead of nodes.
-    order, whole_chunks : of passages, as in `advchunk.retrieval.Retriever.passages`.
+    order, whole_chunks : see `advchunk.retrieval.Retriever.passages`.
     cutter : cuts passages, and has the language of the words and the tokenizer that counts; None is
         ``PassageCutter()``, with the tokenizer of the embed model.
     depth : nodes that are fetched from the index, and found by words, >= 1; at least similarity_top_k, and 200 for
@@ -158,7 +158,8 @@ class AdvchunkRetriever(BaseRetriever):
             self.object_map,
             filters,
             words_in,
-            None if whole_chunks else cutter.within(language, counter),
+            cutter.within(language, counter),
+            whole_chunks,
         )
 
     def refresh(self, nodes: Iterable[BaseNode] | None = None) -> None:

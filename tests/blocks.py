@@ -2,6 +2,7 @@
 
 import json
 import random
+import tomllib
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -10,7 +11,10 @@ import pytest
 
 from one_text import zipped
 
-PAPERS = json.loads((Path(__file__).parent / "data" / "papers.json").read_text("utf-8"))
+_DATA = Path(__file__).parent / "data"
+CASES = tomllib.loads((_DATA / "cases.toml").read_text("utf-8"))
+"""Tables of texts, and of what is read of them, by name."""
+PAPERS = json.loads((_DATA / "papers.json").read_text("utf-8"))
 """How the papers of ``tests/data`` are read: by name the id, the metadata, and kind, level, text, and places of blocks."""
 
 

@@ -3,6 +3,7 @@ too."""
 
 import gc
 import time
+from itertools import count
 
 import pytest
 
@@ -42,6 +43,17 @@ def check_growth(process, make, length=LENGTH):
         pytest.fail(f"a length of {TIMES * length} takes {large:.2f} s, one of {length} takes {small:.2f} s")
     finally:
         gc.enable()
+
+
+def check_shapes(process, shapes, length=LENGTH):
+    """Fail unless the time grows in proportion to each of some texts (`shapes.SHAPES`); say which bend."""
+    bent, calls = dict[str, str](), count()
+    for name, make in shapes.items():
+        try:
+            check_growth(lambda text: process(text + " " * (next(calls) % 99)), make, length)  # no cache has it
+        except pytest.fail.Exception as error:
+            bent[name] = str(error)
+    assert bent == {}
 
 
 def least_seconds(call, repeat):

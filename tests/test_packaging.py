@@ -1,4 +1,4 @@
-"""The guide to installation lists every extra, with the licenses that dependencies declare."""
+"""The first page lists every extra, with the licenses that dependencies declare."""
 
 import re
 import tomllib
@@ -17,7 +17,7 @@ TESTED = {
     canonicalize_name(name): version
     for name, version in re.findall(r"^(\S+)==(\S+)", (ROOT / "constraints.txt").read_text("utf-8"), re.MULTILINE)
 }
-GUIDE = (ROOT / "docs/guides/installation.md").read_text(encoding="utf-8")
+INSTALL = (ROOT / "docs/index.md").read_text(encoding="utf-8").partition("## Install")[2].partition("\n## ")[0]
 SECTION = (ROOT / "docs/licenses.md").read_text(encoding="utf-8")
 SPDX = {  # of what packages write instead
     "Apache": "Apache-2.0",
@@ -116,11 +116,11 @@ def test_no_package_that_users_install_is_under_the_gpl():
 
 
 def test_every_extra_of_users_is_listed():
-    cells = re.findall(r"^\| (.+?) \|", GUIDE.partition("## ")[0], re.MULTILINE)
+    cells = re.findall(r"^\| (.+?) \|", INSTALL, re.MULTILINE)
     assert EXTRAS.keys() - FOR_WORK - {"required"} <= set(re.findall(r"`(\w+)`", " ".join(cells)))
 
 
-def test_extra_all_has_all_but_what_the_guide_excepts():
+def test_extra_all_has_all_but_what_the_page_excepts():
     def reached(extra):
         asked = {name for line in EXTRAS[extra] if line.startswith("advchunk[") for name in Requirement(line).extras}
         return asked.union(*map(reached, asked))

@@ -70,8 +70,8 @@ company = dashes:Company
 minilm = dashes:Lengths
 text-embedding-3-broken = no_such_module:Embedder
 """
-GUIDE = "docs/guides/plugins.md"
-READER, TABLE = (block["code"] for block in blocks(GUIDE, "python"))
+GUIDE = "docs/guides/extend.md"
+READER, TABLE = (block["code"] for block in blocks(GUIDE, "python")[-2:])
 ONE_READER, ONE_TABLE, _ = (block["code"] for block in blocks(GUIDE, "toml"))
 WORD = """<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
 <w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>

@@ -22,14 +22,13 @@ from advchunk.chunkers.catalog import names
 
 BUILD = ROOT / "build"
 GUIDES = {
-    "Begin": ("installation", "chunkers", "sizes-and-tokens", "command-line"),
-    "Frameworks": ("langchain", "llamaindex", "migration"),
-    "Retrieval": ("retrieval", "store-words", "hierarchies", "own-embedder", "evaluation"),
-    "Documents": ("structured-documents", "structure"),
-    "Scale": ("many-documents", "documents-that-change"),
-    "Extend": ("language-models", "own-algorithm", "plugins"),
+    "Chunk files": ("files", "sizes", "command-line"),
+    "Choose a chunker": ("chunkers", "evaluation", "hierarchies"),
+    "Retrieve": ("retrieval", "stores", "models"),
+    "Use a framework": ("langchain", "llamaindex", "migration"),
+    "Keep an index in step, and scale": ("documents-that-change", "many-documents"),
+    "Extend": ("extend",),
 }
-LABORATORY = "guides/experimental.md"
 
 
 def collect() -> dict[PurePosixPath, PurePosixPath]:
@@ -90,7 +89,7 @@ def write_pages(pages: Path) -> None:
 
 def guides_by_group(pages: Path) -> dict[str, list[str]]:
     """Return the guides that are written; those that `GUIDES` does not name are last."""
-    names = {path.stem for path in (pages / "guides").glob("*.md")} - {"index", Path(LABORATORY).stem}
+    names = {path.stem for path in (pages / "guides").glob("*.md")} - {"index"}
     others = sorted(names.difference(*GUIDES.values()))
     groups = {**GUIDES, "More": others}
     listed = {group: [f"guides/{name}.md" for name in own if name in names] for group, own in groups.items()}
@@ -133,7 +132,7 @@ def navigation(pages: Path) -> list[Any]:
             ]
         },
         {"Benchmarks": [*listed("benchmarks"), {"Model card": "built-in-embedder.md"}]},
-        {"Laboratory": [LABORATORY, *experimental]},
+        {"Laboratory": experimental},
     ]
 
 

@@ -14,11 +14,11 @@ PLACE = re.compile(r"(?<=<!-- chunkers -->\n).*?(?=<!-- /chunkers -->)", re.DOTA
 
 def table() -> str:
     """Return the table, with one row per chunker in registry order."""
-    rows = ["| name | classes | group | `max_tokens` | source | what it does |", "|---|---|---|---|---|---|"]
+    rows = ["| name | classes | group | `max_tokens` | what it does |", "|---|---|---|---|---|"]
     for name in names():
         facts, stem = describe(name), chunker_class(name).__name__.removesuffix("Chunker")
         tokens = facts["parameters"]["max_tokens"]
-        rows.append(f"| `{name}` | `{stem}` | {facts['group']} | {tokens} | {facts['source']} | {facts['summary']} |")
+        rows.append(f"| `{name}` | `{stem}` | {facts['group']} | {tokens} | {facts['summary']} |")
     return "\n".join([*rows, ""])
 
 

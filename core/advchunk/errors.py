@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set, Sized
 from contextlib import suppress
-from difflib import get_close_matches
 from functools import cache, wraps
 from importlib import import_module
 from inspect import Parameter, signature
@@ -179,6 +178,8 @@ def check_spelling(name: str, names: Iterable[str]) -> None:
 
     Existing paths, and names with a "/" as on hubs, always pass.
     """
+    from difflib import get_close_matches  # rarely needed, as below
+
     close = get_close_matches(name.lower(), candidates := list(names), n=1, cutoff=0.8)
     if close and name not in candidates and "/" not in name and not Path(name).exists():
         msg = f"no model or tokenizer {name!r}; did you mean {close[0]!r}?"
@@ -198,6 +199,8 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     >>> did_you_mean("zzz", ["recursive"])
     ''
     """
+    from difflib import get_close_matches
+
     close = get_close_matches(name, list(names), n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""
 

@@ -292,8 +292,8 @@ class Chunk:
     id : the same for the same source, level and text to embed, wherever the text is (see `engine.runner.IdGenerator`).
     context : titles, headings or a summary, embedded with the text but not part of it.
     level, parent : depth in a hierarchy, and the index of the parent chunk; 0 and None if flat.
-    metadata : of the document, its layout and the algorithm; JSON-able. ``advchunk_keys`` lists the keys that are not
-        the document's; one that the document has too is preceded by ``advchunk_``.
+    metadata : what the document, its layout and the algorithm say; JSON-able. ``advchunk_keys`` lists the keys that are
+        not the document's; one that the document has too is preceded by ``advchunk_``.
     source_spans : the spans in the original, if the document has ``offsets``; else empty.
     vector : (d,) unit vector, if the chunker has ``vectors=``.
     rows, row_spans, row_texts : (m, d) unit vectors of its m sentences, if the chunker has ``vectors="units"``, with

@@ -3,7 +3,7 @@
 A row is a `Registration`. It says what the rest of the package must know of one thing, and where it is; nothing is
 imported before it is used. The packages in `PACKAGES` list their rows in their ``__init__``, as ``REGISTRATIONS``.
 Other packages declare such a list as an entry point of the group "advchunk.tables", or single objects as one of
-"advchunk.chunkers", "advchunk.readers", and so on, which then say the rest themselves (docs/guides/plugins.md).
+"advchunk.chunkers", "advchunk.readers", and so on, which then say the rest themselves (docs/guides/extend.md).
 
 A row that has a name of ours, or whose object cannot be loaded, is not used, which is logged once.
 """
@@ -48,8 +48,8 @@ class Registration:
     experimental : True for a chunker whose results may change; None if the object says so itself, as below.
     needs : the model without which a chunker cannot be built, "lm" or "llm".
     formats : the formats that ``auto`` gives to a chunker.
-    suffixes : of the files in a format.
-    shared_suffixes : of files that are in a format if they begin like one.
+    suffixes : suffixes of the files in a format.
+    shared_suffixes : suffixes of files that are in a format if they begin like one.
     begins : regular expression for the beginning of a text in a format.
     detect : path of a function ``(text, name, metadata) -> format``, which returns "" if unknown. It is asked about the
         texts that ``begins`` matches, with "" and {}; without ``begins``, about those that no ``begins`` matches.

@@ -105,10 +105,8 @@ def test_optimal_semantic_cuts_less_at_a_higher_price(evidence, most):
     topics, noise = (np.random.default_rng(seed).standard_normal((40, 16)) for seed in (5, 6))
     rows = topics[np.arange(40) // 5] + 1.3 * noise
     text = "".join(f"Number {i:02}. " for i in range(40))
-    counts = [
-        len(OptimalSemanticChunker(embedder=lambda _: rows, evidence=evidence, penalty=p).chunk(text))
-        for p in (0, 1, 2, 4, 9)
-    ]
+    chunkers = [OptimalSemanticChunker(embedder=lambda _: rows, evidence=evidence, penalty=p) for p in (0, 1, 2, 4, 9)]
+    counts = [len(chunker.chunk(text)) for chunker in chunkers]
     assert counts == sorted(counts, reverse=True)
     assert counts[0] > most > counts[2] >= counts[-1] == 1
 

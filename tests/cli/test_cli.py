@@ -578,7 +578,7 @@ def test_view_shows_what_answers_a_question(tmp_path):
     ("args", "says"),
     [
         (["-m", "recursive,texttiling"], "texttiling is experimental"),
-        (["-m", "recursive", "--embedder", "hybrid"], "options must be those of recursive"),
+        (["-m", "recursive", "--embedder", "hybrid"], "options must belong to recursive"),
         (["-m", ","], "--method must name a method"),
         (["-m", "recursiv"], "recursive"),
         (["-p", "max_token=3"], "max_token"),

@@ -148,33 +148,6 @@ def test_fallback_chunks_documents_that_do_not_converge(name, failing, caplog):
     assert "NotConverged: 17 rounds, and no end" in caplog.text
 
 
-def test_fallback_chunks_documents_that_time_out(name, failing):
-    released = threading.Event()
-    chunker = failing(lambda: released.wait(LONG), timeout=0.2)
-    sync, awaited = leaves(chunker.chunk(TEXT)), leaves(asyncio.run(chunker.achunk(TEXT)))
-    released.set()
-    assert [chunk.text for chunk in sync] == [chunk.text for chunk in awaited]
-    assert {chunk.metadata["fallback_from"] for chunk in sync} == {name}
-    assert "".join(chunk.text for chunk in sync) == TEXT
-
-
-def test_one_bad_document_does_not_affect_others(name, monkeypatch):
-    chunker = create(name, experimental=True, **STAND_INS.get(name, {}))
-    alone = leaves(chunker.chunk(Document(TEXT, "good")))
-    decide = catalog.chunker_class(name).decide
-
-    def moody(self, units, limits):
-        if "Bad" in units.text:
-            give_up()
-        return (yield from decide(self, units, limits))
-
-    monkeypatch.setattr(catalog.chunker_class(name), "decide", moody)
-    bad, good = map(leaves, chunker.chunk_many([Document("Bad. Weather. Here.", "bad"), Document(TEXT, "good")]))
-    assert [chunk.id for chunk in good] == [chunk.id for chunk in alone]
-    assert all(chunk.metadata.get("fallback_from") == name for chunk in bad)
-    assert not any("fallback_from" in chunk.metadata for chunk in good)
-
-
 def test_fallback_can_be_another_chunker_or_none(name, failing):
     chunks = leaves(failing(give_up, fallback=RecursiveChunker()).chunk(TEXT))
     assert {chunk.metadata["chunker"] for chunk in chunks} == {"recursive"}

@@ -9,7 +9,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from advchunk import ConfigurationError, create, names
+from advchunk import ConfigurationError, names
 from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.params import hints
 from advchunk.enrich import ContextualEnricher, Rewriting, Summaries
@@ -108,26 +108,12 @@ def test_sizes_of_a_chunk_are_those_that_are_tested():
         ("discourse", {"connectives": {5: "weak"}}, "connectives must be a mapping with text keys or None, got {5"),
         ("bayesseg", {"word_splitter": "spaces"}, "word_splitter must be a callable or None"),
         ("llm-chaptering", {"temperature": 50}, "temperature must be in 0..2, got 50"),
-        ("universal-semantic", {"threshold": 0.3, "threshold_percentile": 20}, "only one of threshold and thresh"),
-        ("universal-semantic", {"min_chunk_size": 300, "max_chunk_size": 200}, "min_chunk_size must be in 0..200, got"),
-        ("recursive", {"min_tokens": 20, "max_tokens": 10}, "min_tokens must be in 0..max_tokens, got 20"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_parameters_that_contradict_each_other_are_refused(name, bad, rule):
     with pytest.raises(ConfigurationError, match=re.escape(rule)):
         chunker_class(name)(**{**STAND_INS.get(name, {}), **bad})
-
-
-def test_the_maximum_of_a_segment_and_of_a_chunk_follow_each_other():
-    def sizes(**params):
-        chunker = create("semantic-cluster", experimental=True, **params)
-        return chunker.max_tokens, chunker.max_tokens_per_segment
-
-    assert sizes() == (800, 800)
-    assert sizes(max_tokens_per_segment=1200) == sizes(max_tokens=1200) == (1200, 1200)
-    assert sizes(max_tokens_per_segment=300) == (300, 300)
-    assert sizes(max_tokens=300) == (300, 800)
 
 
 @pytest.mark.parametrize("enricher", [ContextualEnricher, Summaries, Rewriting])

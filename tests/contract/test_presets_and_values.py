@@ -178,6 +178,12 @@ def test_a_size_at_its_default_does_not_shrink_if_it_is_given():
 
 def test_the_maxima_of_a_chunk_and_a_segment_are_kept_if_they_are_given():
     core, *adapters = classes("semantic-cluster")
+    for params, maxima in [
+        ({}, (800, 800)), ({"max_tokens": 300}, (300, 800)), ({"max_tokens": 1200}, (1200, 1200)),
+        ({"max_tokens_per_segment": 300}, (300, 300)), ({"max_tokens_per_segment": 1200}, (1200, 1200)),
+    ]:  # fmt: skip
+        made = settled(core(**params))
+        assert (made["max_tokens"], made["max_tokens_per_segment"]) == maxima
     for build, limit in ((core, "max_tokens"), *product(adapters, ("max_tokens", "chunk_size"))):
         made = build(**{limit: 800, "max_tokens_per_segment": 1200})
         assert (settled(made)["max_tokens"], settled(made)["max_tokens_per_segment"]) == (800, 1200)

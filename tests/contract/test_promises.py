@@ -103,8 +103,10 @@ def test_bounded(split, linear, text, top, count, data):
     low, overlap = data.draw(st.integers(0, top)), data.draw(st.integers(0, top - 1))
     pieces = split([text], max_tokens=top, min_tokens=low, overlap_tokens=overlap, tokenizer=count, **linear)
     counted, covered = as_counter(count), 0
-    for piece in pieces:  # no gaps, and no more overlap than requested
+    for before, piece in zip([None, *pieces], pieces, strict=False):  # no gaps, and no more overlap than requested
         ((start, end),) = piece.spans
+        is_blank = before is None or not before.text.strip()
+        assert is_blank or text[before.spans[0].start : start].strip()  # it is not all of the piece before
         assert counted(piece.embed_text) == piece.tokens
         assert piece.tokens <= top or len(piece.text) == 1
         assert start <= covered < end

@@ -26,11 +26,7 @@ FAITHFUL = [
         ["Prime Minister Olsen", "the Labor Party"],
         "Prime Minister Olsen resigned the next day, but his party, the Labor Party, kept its majority.",
     ),
-    (
-        "In that year the bridge was closed to lorries.",
-        ["1999"],
-        "In that year, 1999, the bridge was closed to lorries.",
-    ),
+    ("In that year the bridge was closed to cars.", ["1999"], "In that year, 1999, the bridge was closed to cars."),
     (
         "- Set `timeout` to 30\n- Then run it again",
         ["the backup script"],
@@ -49,11 +45,7 @@ UNFAITHFUL = [
     ("Ada chased Bob into the barn.", ["Ada, a cat"], "Bob chased Ada, a cat, into the barn."),
     ("The court rejected the appeal. It was final.", ["the Supreme Court"], "The Supreme Court rejected the appeal."),
     ("It was approved in 2015.", ["Erenumab"], "Erenumab was approved in Europe in 2015."),
-    (
-        "The samples were frozen at -80 degrees.",
-        ["of the first study"],
-        "The samples of the first study were frozen at 80 degrees.",
-    ),
+    ("It was frozen at -80 degrees.", ["the first sample"], "The first sample was frozen at 80 degrees."),
     ("The owner sued the bank.", [], "The owner was sued by the bank."),
     ("The bridge is safe.", [], "Is the bridge safe?"),
     ("They flew from Rome to Oslo.", ["the team"], "The team flew to Rome from Oslo."),
@@ -164,9 +156,7 @@ def test_a_word_of_nobody_is_refused_wherever_it_is(chunk, data, word):
     rewritten = " ".join([*words[:at], word, *words[at:]])
     added = f"adds {word!r}".lower()
     assert unfaithful_edit(chunk, rewritten, ["Ada, a cat"], "en").lower() == added
-    alone = (
-        "" if word in {"Napoleon", "zebra", "NASA"} else added
-    )  # "not" needs what it denies, a number what it counts
+    alone = "" if word in {"Napoleon", "zebra", "NASA"} else added
     assert unfaithful_edit(chunk, rewritten, [f"Ada {word}"], "en").lower() == alone
 
 

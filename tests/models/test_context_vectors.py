@@ -1,6 +1,5 @@
 """Chunk vectors that know what stands around them: the kernel, and the ways to them."""
 
-import asyncio
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +10,7 @@ from langchain_core.documents import Document as LangChainDocument
 from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 from llama_index.core import Document as LlamaIndexDocument
-from llama_index.core import StorageContext, VectorStoreIndex, load_index_from_storage
+from llama_index.core import VectorStoreIndex
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.schema import NodeRelationship
 
@@ -31,9 +30,7 @@ from growing import check_growth
 from langchain_advchunk import OptimalSemanticSplitter, vectors_for
 from llamaindex_advchunk import OptimalSemanticNodeParser
 
-TEXT = (
-    "Cats purr. Cats nap all day. A cat eats fish.\n\nJudges sit in court. Courts rule on law. A judge ruled.\n\n" * 3
-)
+TEXT = "Cats purr. Cats nap all day. A cat eats fish.\n\nJudges sit in court. Courts rule. A judge ruled.\n\n" * 3
 
 
 @st.composite
@@ -136,9 +133,7 @@ def test_rows_are_sentences_for_every_algorithm():
     assert len(texts) == len(set(texts))
     paragraphs = {text + "\n\n" for text in TEXT.split("\n\n") if text}
     assert set(texts) == paragraphs | {c.text for c in chunks} | {TEXT[a:b] for c in chunks for a, b in c.row_spans}
-    plain = UniversalSemanticChunker(vectors="units", min_chunk_size=1, threshold=0.9).chunk(
-        "Dr. Smith naps. Cats nap."
-    )
+    plain = UniversalSemanticChunker(vectors="units", min_chunk_size=1, threshold=0.9).chunk("Dr. Smith naps. Cats eat")
     assert [chunk.row_spans[0] for chunk in plain][:2] == [Span(0, 16)] * 2  # "Dr. " is a unit there, and a chunk
 
 
@@ -165,22 +160,14 @@ def by_first_word(texts):
     return unit_rows(rows + 0.2 * rows[:, [1]] * np.eye(4)[2])
 
 
-def split_with_rows(splitter, documents, **options):
-    return vectors_for(splitter.split_documents(documents), "units", splitter.embeddings, documents, **options)
-
-
-def found_by_rows(splitter, documents, **search):
-    chunks, rows, embeddings = split_with_rows(splitter, documents)
-    retrievers = pytest.importorskip("langchain_classic.retrievers")
-    store = InMemoryVectorStore.from_documents(rows, embeddings)
-    retriever = retrievers.MultiVectorRetriever(vectorstore=store, docstore=InMemoryStore(), search_kwargs=search)
-    retriever.docstore.mset([(chunk.id, chunk) for chunk in chunks])
-    return chunks, rows, embeddings, retriever
-
-
 def test_langchain_tells_equal_sentences_of_two_chunks_apart():
     documents = [LangChainDocument("Yes. Cats nap. Cats purr."), LangChainDocument("Yes. Courts rule. Laws bind.")]
-    chunks, rows, embeddings, retriever = found_by_rows(OptimalSemanticSplitter(by_first_word), documents, k=1)
+    pieces = OptimalSemanticSplitter(by_first_word).split_documents(documents)
+    chunks, rows, embeddings = vectors_for(pieces, "units", by_first_word, documents)
+    retrievers = pytest.importorskip("langchain_classic.retrievers")
+    store = InMemoryVectorStore.from_documents(rows, embeddings)
+    retriever = retrievers.MultiVectorRetriever(vectorstore=store, docstore=InMemoryStore(), search_kwargs={"k": 1})
+    retriever.docstore.mset([(chunk.id, chunk) for chunk in chunks])
     first, second = (i for i, row in enumerate(rows) if row.page_content == "Yes. ")
     served = embeddings.embed_documents([row.page_content for row in rows])
     assert served[first] != served[second]
@@ -193,13 +180,13 @@ class ByFirstWord(BaseEmbedding):
         return by_first_word([query])[0].tolist()
 
     async def _aget_query_embedding(self, query):
-        return self._get_query_embedding(query)
+        raise AssertionError(query)
 
     def _get_text_embedding(self, text):
         raise AssertionError(text)
 
 
-def test_llama_index_finds_chunks_by_their_sentences(tmp_path):
+def test_llama_index_finds_chunks_by_their_sentences():
     parser = OptimalSemanticNodeParser(embed_model=by_first_word, n_segments=2, vectors="units")
     document = LlamaIndexDocument(text=DAYS, id_="a", metadata={"source": "days.txt"})
     nodes = parser([document])
@@ -220,13 +207,3 @@ def test_llama_index_finds_chunks_by_their_sentences(tmp_path):
     assert results[0].node.text == chunks[0].text
     best = core[0].rows[core[0].row_spans.index((DAYS.index("Z"), DAYS.index("Cats eat")))]
     assert results[0].score == pytest.approx(best @ by_first_word(["Zebras"])[0])
-    awaited = asyncio.run(index.as_retriever(similarity_top_k=1).aretrieve("Zebras"))
-    assert [result.node.node_id for result in awaited] == [chunks[0].node_id]
-
-    index.storage_context.persist(str(tmp_path))
-    again = load_index_from_storage(StorageContext.from_defaults(persist_dir=str(tmp_path)), embed_model=ByFirstWord())
-    assert [result.node.text for result in again.as_retriever(similarity_top_k=1).retrieve("Zebras")] == [
-        chunks[0].text
-    ]
-    index.delete_ref_doc("a", delete_from_docstore=True)
-    assert not index.vector_store.data.embedding_dict

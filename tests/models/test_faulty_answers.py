@@ -80,10 +80,7 @@ def test_a_faulty_answer_is_an_error_that_names_the_rule(call, answers, rule):
         (as_embedder, "an embedder must be a name, a callable, or have one of"),
         (as_chat, "an llm must be an OpenAIChat"),
         (as_causal, "lm must be the name or path of a causal language model"),
-        (
-            lambda bad: with_cache(as_embedder(), bad),
-            "a cache must be a path, a Redis URL, a dict, or have get_many and",
-        ),
+        (lambda bad: with_cache(as_embedder(), bad), "a cache must be a path, a Redis URL, a dict, or have get_many"),
     ],
 )
 def test_objects_that_are_no_models_are_refused(coerce, rule):

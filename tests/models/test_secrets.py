@@ -111,12 +111,8 @@ def enriched(llm, cache):
 
 
 def adapted(llm, cache):
-    splitter, chunks = (
-        LLMChapteringSplitter(llm=llm, cache=cache),
-        ChunkEnricher(ContextualEnricher(llm=llm, cache=cache)),
-    )
-    yield splitter
-    yield chunks
+    yield (splitter := LLMChapteringSplitter(llm=llm, cache=cache))
+    yield (chunks := ChunkEnricher(ContextualEnricher(llm=llm, cache=cache)))
     yield chunks.transform_documents(splitter.split_documents([LangChainDocument(TEXT)]))
     parser = LLMChapteringNodeParser(llm=llm, cache=cache)
     nodes = NodeEnricher(enricher=Rewriting(llm=llm, cache=cache))

@@ -20,6 +20,7 @@ from advchunk.readers.outline import outlined
 from advchunk.records import Block, Span
 from advchunk.text import atoms
 from advchunk.text.sentences import sentences
+from blocks import CASES
 from growing import check_growth, repeated
 
 MARKS = [
@@ -242,36 +243,7 @@ def test_protected_is_what_must_not_be_cut():
     ]
 
 
-@pytest.mark.parametrize(
-    ("source", "title"),
-    [
-        ("# A", "A"),
-        ("###### A b ##  ", "A b"),
-        ("#\tC#", "C#"),
-        ("##", ""),
-        ("## ##", ""),
-        ("> - # A", "A"),
-        ("A\n===", "A"),
-        ("> A  \r\n> b\r\n> ---", "A b"),
-        ("- A\n  ---", "A"),
-        ("1. Introduction", "1. Introduction"),
-        ("Plain", "Plain"),
-        ("   ## A", "A"),
-        ("# [![CI](https://a.b/c.svg)](https://a.b/c) Pot ![x][y] <img src='a.png' width=\"3\">", "Pot"),
-        ("# [Tea](<a b> 'T') and [milk (2%)](x_(y)) and [cups][1]", "Tea and milk (2%) and cups"),
-        ('# <a name="x"></a>Tea<br/> <!-- omit in toc -->', "Tea"),
-        ("# **Bold**, __too__, *so*, _so on_ and ***all***", "Bold, too, so, so on and all"),
-        ("# **[`a_b`](c)** and `` `d` ``", "a_b and `d`"),
-        ("## `**kwargs` `__init__` `<br>` `[a](b)`", "**kwargs __init__ <br> [a](b)"),
-        (
-            "# snake_case _private a_b_c 2*3*4 *args, **kwargs 1 * 2 * 3",
-            "snake_case _private a_b_c 2*3*4 *args, **kwargs 1 * 2 * 3",
-        ),
-        ("# List<T> a[i][j] [1.0.0] \\(x\\) a < b > c", "List<T> a[i][j] [1.0.0] \\(x\\) a < b > c"),
-        ("# snake\\_case \\*a\\*", "snake_case *a*"),
-        ("# ![Logo](logo.png)", "![Logo](logo.png)"),
-    ],
-)
+@pytest.mark.parametrize(("source", "title"), CASES["headings of Markdown"])
 def test_heading_text(source, title):
     assert heading_text(source) == title
 
@@ -323,33 +295,7 @@ def test_a_long_paragraph_over_a_rule_is_not_a_heading():
     assert [block.kind for block in blocks(body)] == ["paragraph", "paragraph"]
 
 
-@pytest.mark.parametrize(
-    ("front", "expected"),
-    [
-        ("---\ntitle: Green tea\n---\n", {"title": "Green tea"}),
-        ('---\ntitle: "Tea: a \\"guide\\""  # draft\n---\n', {"title": 'Tea: a "guide"'}),
-        (
-            "---\nTitle: 'Ann''s tea'\nauthor: A. Lee\nlang: en\n...\n",
-            {"title": "Ann's tea", "authors": "A. Lee", "language": "en"},
-        ),
-        (
-            '+++\ntitle = "Tea"\ndate = 2024-05-01T10:00:00Z\n[extra]\ntitle = "No"\n+++\n',
-            {"title": "Tea", "published_at": "2024-05-01"},
-        ),
-        ("\ufeff---\r\ntitle: Tea\r\ndate: May\r\n---\r\n", {"title": "Tea"}),
-        # What is not a simple value
-        ("---\ntitle:\n  en: Tea\n---\n", {}),
-        ("---\ntitle: >\n  Tea\n---\n", {}),
-        ("---\ntitle: Tea\n  and milk\n---\n", {}),
-        ("---\ntitle: [Tea]\nauthor: {a: b}\n---\n", {}),
-        ("---\ntitle: a: b\nauthors: null\nlang: no\n---\n", {}),
-        ("---\ntitle: 'Tea' x'\nnested:\n  author: A\n---\n", {}),
-        ('---\ntitle = "Tea"\n---\n', {}),
-        ("+++\ntitle: Tea\n+++\n", {}),
-        ("title: Tea\n", {}),
-        ("---\ntitle: Tea\n", {}),
-    ],
-)
+@pytest.mark.parametrize(("front", "expected"), CASES["front matter"])
 def test_simple_values_of_front_matter_are_metadata(front, expected):
     text = f"{front}\n# Head\n\nGreen."
     assert markdown.read_metadata(text) == expected

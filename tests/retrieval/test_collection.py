@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import Chunk, ConfigurationError, RecursiveChunker, Span
-from advchunk.retrieval import LexicalIndex, Ranking, Search, combine
+from advchunk.retrieval import LexicalIndex, PassageCutter, Ranking, Search, combine
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.locating import find_overlap, locate_chunks, place_in_order
 from advchunk.text.counters import WORDS
@@ -102,7 +102,12 @@ def test_joined_chunks_stand_in_texts_of_their_own():
     assert [c.index for c in joined.chunks] == [0, 1, 2, 3]
     assert joined.allowed.tolist() == [True, False, True, True]
     assert len(set(joined.positions.documents.tolist())) == 3
-    assert len(joined.passages("", everything(joined).keep(joined.allowed), 100, WORDS, None)) == 3
+    assert (
+        len(
+            joined.passages("", everything(joined).keep(joined.allowed), 100, WORDS, PassageCutter(), whole_chunks=True)
+        )
+        == 3
+    )
     assert first.allowed.all()
     assert cited(collected([]).joined(first)) == cited(first)
 

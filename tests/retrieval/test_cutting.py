@@ -310,6 +310,22 @@ def test_the_retriever_cuts_passages_and_highlights():
     assert len(short.passages("tea price rum", 100)) == 1
 
 
+def test_coverage_tells_what_a_passage_lacks_and_the_log_why_there_is_none(caplog):
+    retriever = Retriever({"tea.md": RecursiveChunker(max_tokens=30).chunk(TEXT)}, tokenizer="words")
+    for whole in (False, True):
+        passages = retriever.passages("Who kept the key?", 30, whole_chunks=whole)
+        assert max(passage.coverage for passage in passages) == 1
+        asked = "Which physicist kept the radioactive key?"
+        (lacking, *_) = retriever.passages(asked, 30, whole_chunks=whole)
+        assert 0 < lacking.coverage < 0.6  # of its words, the rarest are nowhere
+        assert not retriever.passages(asked, 30, whole_chunks=whole, min_coverage=0.9)
+        assert retriever.passages("Who kept the key?", 30, whole_chunks=whole, min_coverage=1)
+    assert caplog.text.count("no passage has a coverage of 0.9 of the question's words") == 2
+    strict = PassageCutter(tokenizer="words", min_coverage=0.9)
+    assert strict.cut("Who kept the key?", hits_of(TEXT), 20)
+    assert not strict.cut("Which physicist kept it?", hits_of(TEXT), 20)
+
+
 def new_hits(length, size=40):
     """Hits of a text that no reader remembers."""
     words = [f"w{i % 97} tea{i % 5}" + "." * (i % 7 == 0) for i in range(length // 8)]
@@ -364,6 +380,28 @@ def test_any_text_cut_anyhow(data):
     budget = data.draw(st.integers(1, 60))
     texts = data.draw(st.sampled_from([None, {"a": text}]))
     check(CUTTER.cut("tea key 東京", hits, budget, texts=texts), budget, WORDS, {"a": text})
+
+
+BLOCKS = [
+    "Tea is made of leaves that were dried for many hours in the sun.",
+    "Rum is cold, and the captain kept the only key of the house.",
+    "# Of tea and rum",
+    "| drink | price |\n| --- | --- |\n| tea of the house | 3 |\n| rum with {} | 4 |".format("a long name " * 40),
+    "```\n" + "".join(f"make tea {i} with the key of the house\n\n" for i in range(12)) + "```",
+]
+
+
+@given(st.lists(st.sampled_from(BLOCKS), min_size=1, max_size=8), st.sampled_from(["tea", "rum key", "make 7", "name"]))
+def test_the_best_sentence_is_in_every_budget_that_it_fits_into(blocks, question):
+    text = "\n\n".join(blocks)
+    hits = hits_of(text, 40)
+    best = max(CUTTER.sentences(question, hits, texts={"tea.md": text}), key=lambda sentence: sentence.score)
+    for budget in (20, 80, 100, 150, 300, 1500, 4000):
+        passages = CUTTER.cut(question, hits, budget, texts={"tea.md": text})
+        check(passages, budget, WORDS, {"tea.md": text})
+        taken = [span for passage in passages for span in passage.spans]
+        is_in = any(start <= best.spans[0].start and best.spans[0].end <= end for start, end in taken)
+        assert is_in or best.tokens > budget or not best.score
 
 
 TALK = "\n\n".join(f"Yeah.\n\nWe met group {i} about the remote control of the new kind.\n\nOkay." for i in range(40))

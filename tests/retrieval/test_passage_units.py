@@ -1,7 +1,6 @@
 """The units of retrieved texts, and where the words of a question are among them."""
 
 from collections import Counter
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -20,9 +19,9 @@ WORD = st.sampled_from(["tea", "teas", "rum", "milky", "milk", "the", "cup"])
 SENTENCES = st.lists(st.lists(WORD, min_size=1, max_size=6), min_size=1, max_size=8)
 
 
-def table_of(chunks, reader, budget=0):
+def table_of(chunks, reader):
     """The units of chunks of one document."""
-    return UnitTable([(0, run) for run in runs_of_chunks(chunks, partial(reader.read, budget=budget))])
+    return UnitTable([(0, run) for run in runs_of_chunks(chunks, reader.read)])
 
 
 def slow_postings(table, question):
@@ -64,9 +63,10 @@ TEXT = (
 
 
 def units_of(text, budget=1000):
-    chunk = Chunk(text, (Span(0, len(text)),), 1)
-    table = table_of([chunk], UnitReader(WORDS), budget)
-    return [table.text(i, i + 1)[0] for i in range(len(table))]
+    """The parts of a text that are taken together."""
+    table = table_of([Chunk(text, (Span(0, len(text)),), 1)], UnitReader(WORDS))
+    parts = dict.fromkeys(zip(*(own.tolist() for own in table.taken_together(budget)), strict=True))
+    return [table.text(*part)[0] for part in parts]
 
 
 def test_units_are_sentences_rows_and_code_blocks_and_headings_stay_with_what_is_below():
@@ -124,7 +124,7 @@ def test_chunks_that_tile_a_text_are_one_run_and_those_with_a_gap_are_several():
 def test_a_row_of_a_later_piece_has_the_head_of_its_table(begin, row, end):
     text = "Intro.\n\n" + begin + "".join(row.format(f"x{i}", i) for i in range(60)) + end + "\n\nThe end."
     chunks = RecursiveChunker(max_tokens=120).chunk(text)
-    (run,) = runs_of_chunks(chunks, partial(UnitReader(WORDS).read, budget=400))
+    (run,) = runs_of_chunks(chunks, UnitReader(WORDS).read)
     assert len(run) > 2
     for piece in run[1:]:
         edges = piece.read.edges.tolist()
@@ -183,5 +183,5 @@ def test_the_heading_of_a_passage_is_that_of_its_place_and_is_there_once(text, m
 def test_a_row_has_both_rows_of_the_head_of_its_table():
     head = "| Drink | Volume | Volume |\n| Drink | usual | range |\n| --- | --- | --- |\n"
     text = "Drinks\n\n" + head + "".join(f"| Tea {i} | {i} | 0-{i} |\n" for i in range(20))
-    read = UnitReader(WORDS).read(Excerpt(text), 1000)
+    read = UnitReader(WORDS).read(Excerpt(text))
     assert read.context(text.index("| Tea 7"))[0] == head.rstrip()

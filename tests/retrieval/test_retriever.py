@@ -65,7 +65,7 @@ def test_documents_are_added_async_as_they_are_added(mode):
     async def fill(retriever):
         await retriever.aadd_many(chunks(), TEXTS)
         await retriever.aadd_many({"law.txt": chunks()["tea.txt"]}, {"law.txt": TEXTS["tea.txt"]})
-        with pytest.raises(ConfigurationError, match="texts must be those of the spans"):
+        with pytest.raises(ConfigurationError, match="chunks must have the text at their spans"):
             await retriever.aadd_many({"law.txt": chunks()["law.txt"]}, {"law.txt": "Other."})
 
     batches, awaited, plain = [], Retriever(embedder=Awaited(), mode=mode), Retriever(embedder=Awaited(), mode=mode)
@@ -274,7 +274,7 @@ def test_a_document_that_is_edited_loses_its_old_text():
 def test_a_text_that_is_not_that_of_the_chunks_is_refused():
     retriever = Retriever(chunks())
     with pytest.raises(
-        ConfigurationError, match=r"texts must be those of the spans of chunks; in 'tea.txt' they are not"
+        ConfigurationError, match=r"chunks must have the text at their spans; in 'tea.txt' they have another"
     ):
         retriever.add("tea.txt", chunks()["law.txt"], text=TEXTS["tea.txt"])
     assert retriever.search("hot tea", 1)[0].document == "tea.txt"

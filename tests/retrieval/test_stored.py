@@ -151,7 +151,7 @@ def test_no_index_is_overwritten_or_taken_for_one(tmp_path):
         with pytest.raises(ConfigurationError, match="path must be an index that a retriever has saved"):
             StoredRetriever(path)
         assert path.read_bytes() == before
-    with pytest.raises(ConfigurationError, match="path must be that of a file"):
+    with pytest.raises(ConfigurationError, match="path must name a file"):
         StoredRetriever(tmp_path)
 
 

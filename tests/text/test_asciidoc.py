@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from advchunk import RecursiveChunker
 from advchunk.text import asciidoc, tables
-from growing import check_growth
 
 HEAD = "|Name |Degrees\n"
 cells = st.text("abc 12.", min_size=1, max_size=20).map(str.strip).filter(bool)
@@ -61,11 +60,6 @@ def test_a_table_without_an_end_or_cells():
 def test_numbers_of_any_length_are_read():
     text = f'[cols="{"9" * 5000}*"]\n|===\n{"9" * 5000}+|a |b\n|==='
     assert "".join(rows_of(text)) == text
-
-
-@pytest.mark.parametrize("read", [asciidoc.row_spans, asciidoc.header])
-def test_time_is_linear(read):
-    check_growth(read, lambda length: f"|===\n{HEAD}" + "|a\n|b\n\n" * (length // 7) + "|===", 80_000)
 
 
 def test_columns_of_one_character_in_restructuredtext():

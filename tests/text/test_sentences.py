@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from advchunk.text import sentences as splitting
 from advchunk.text.sentences import brackets, plain_sentences, sentences, stops
 from advchunk.text.sentences.stops import STOP, find_stops
-from growing import check_growth, repeated
 
 MARKS = list(".!?…\"'()[]“”«»。！「」 \n\tAaIi1é中い:;-,*|<>\x00\ud800")
 TEXTS = st.lists(
@@ -241,13 +240,3 @@ def test_a_long_paragraph_is_split_as_its_parts_are():
     sentence = "The quick brown fox of Dr. Smith et al. jumps over 1.5 lazy dogs at 5 p.m. on a Monday. "
     text = sentence * (118_000 // len(sentence))
     assert set(sentences(text).strings()) == {sentence}
-
-
-UNITS = [
-    ". ", "A. ", "(a. ", "1. ", "! ", '."', ".[1", ". (", "」。", ". (A b", "\n- ", "Dr. ", "e.g. ", "...", ":-)", "é. ", "``", "a.\n\n",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("unit", [*MARKS, *UNITS])
-def test_time_grows_linearly(unit):
-    check_growth(sentences, repeated(unit))

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk.text.sentences import sentences
-from growing import check_growth
 
 LEADERS = (" ..... ", ". . . . . ", " …… ", "............", " . . . . .", " . . . ... ")
 
@@ -49,8 +48,3 @@ def test_each_entry_is_a_unit_or_ends_one(entries, end):
 )
 def test_other_dots_decide_as_before(text):
     assert len(sentences(text)) == 2
-
-
-@pytest.mark.parametrize("unit", [".", ". ", "a .... ", "Tea ..... 22\n", "…", " ", ". . . x", ".... \t"])
-def test_dots_take_linear_time(unit):
-    check_growth(sentences, lambda length: (unit * length)[:length])

@@ -43,12 +43,8 @@ def test_stems_and_stop_words_know_languages():
     assert [make_stemmer("snowball", "de")(word) for word in ("häuser", "hauses")] == ["haus", "haus"]
     assert make_stemmer("snowball", "en")("generously") == "generous"
     assert make_stemmer("porter", "en")("generously") == "gener"
-    assert (
-        make_stemmer("porter", "de")("katzen")
-        == make_stemmer("none", "en")("katzen")
-        == make_stemmer("snowball", "hr")("katzen")
-        == "katzen"
-    )
+    unchanged = [("porter", "de"), ("none", "en"), ("snowball", "hr")]
+    assert {make_stemmer(*rule)("katzen") for rule in unchanged} == {"katzen"}
     assert "the" in stop_words("snowball", "en")
     assert "und" in stop_words("snowball", "de")
     assert "system" in stop_words("glasgow", "en") - stop_words("snowball", "en")

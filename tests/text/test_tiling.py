@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from advchunk.errors import ConfigurationError
 from advchunk.records import Units
-from advchunk.text import sentences, splitters, tiling
-from growing import check_growth, repeated
+from advchunk.text import asciidoc, sentences, splitters, tiling
+from growing import check_shapes
+from shapes import SHAPES, around
 
 TILERS = [
     tiling.paragraphs, tiling.lines, tiling.clauses, tiling.words, tiling.graphemes, tiling.characters,
@@ -77,16 +78,10 @@ def test_crlf_is_never_split(tiler, text):
     assert not any(text[edge - 1 : edge + 1] == "\r\n" for edge in tiler(text).edges.tolist())
 
 
-SPACES = [("a. ", " ", "B"), ("a.\n", " ", "B")]
-
-
-@pytest.mark.parametrize(
-    ("start", "token", "end"),
-    [*SPACES, *(("", token, "") for token in ("\n", "a." + "\n " * 50 + "\n", "(Abc. ", "approx. (", "("))],
-)
-@pytest.mark.parametrize("tiler", [*TILERS[1:4], *TILERS[-2:]])
-def test_adversarial_texts_take_linear_time(tiler, start, token, end):
-    check_growth(tiler, lambda length: start + repeated(token)(length) + end, 25_000)
+@pytest.mark.slow
+@pytest.mark.parametrize("tiler", [*TILERS[1:4], *TILERS[-2:], asciidoc.row_spans, asciidoc.header])
+def test_every_tiler_takes_time_in_proportion_to_every_shape(tiler):
+    check_shapes(tiler, SHAPES | {"spaces": around("a. ", " ", "B"), "line": around("a.\n", " ", "B")}, 25_000)
 
 
 def english():
@@ -134,27 +129,19 @@ def test_as_tiler_accepts_the_results_of_splitters(answer):
 
 
 @pytest.mark.parametrize(
-    ("answer", "message"),
+    ("message", "answers"),
     [
-        (["One.", "two."], "two"),
-        (["Two.", "One."], "One"),
-        (["Two."], "One"),
-        (["One."], "Two"),
-        ([], "One"),
-        ([(0, 4), (3, 9)], "ascend"),
-        ([(0, 4)], "Two"),
-        ([(0, 99)], "ascend"),
-        ([0, 5], "edges"),
-        ([0.5, 9.0], "Units, edges"),
-        ([(0, 4), 5], "Units, edges"),
-        (None, "None"),
-        ("One. Two.", "Units, edges"),
-        (Units("One.", np.array([0, 4])), "the text it was given"),
+        ("Two", [["One."], [(0, 4)]]),
+        ("One", [["Two.", "One."], ["Two."], []]),
+        ("two|None|the text it was given", [["One.", "two."], None, Units("One.", np.array([0, 4]))]),
+        ("ascend", [[(0, 4), (3, 9)], [(0, 99)]]),
+        ("edges", [[0, 5], [0.5, 9.0], [(0, 4), 5], "One. Two."]),
     ],
 )
-def test_as_tiler_rejects_splitters_that_lose_or_reorder_text(answer, message):
-    with pytest.raises(ConfigurationError, match=message):
-        splitters.as_tiler(lambda _: answer)("One. Two.")
+def test_as_tiler_rejects_splitters_that_lose_or_reorder_text(message, answers):
+    for answer in answers:
+        with pytest.raises(ConfigurationError, match=message):
+            splitters.as_tiler(lambda _, answer=answer: answer)("One. Two.")
 
 
 @pytest.mark.parametrize("splitter", ["plian", 3, ["One."]])

@@ -76,8 +76,9 @@ class Contexts:
         pairs = zip([None, *blocks], blocks, strict=False)
         self._headed = [(above, block) for above, block in pairs if block.kind == "table" or _speaker(block)]
         self._starts = [block.span.start for _, block in self._headed]
-        self._heads = dict[int, tuple[str, tables.Head]]()
-        self._rows = dict[int, tuple[tables.Form, list[int]]]()
+        self._heads = dict[int, tuple[str, tables.Head, tables.Form]]()
+        self._rows = dict[int, list[int]]()  # the offsets at which the rows of a table begin, and its end
+        self._cells = dict[int, tuple[str, list[int]]]()  # of the row that begins at an offset
         self._contexts = dict[tuple[tuple[int, int], tuple[str, int], tuple[str, ...]], str]()
         self._sizes = dict[str, int]()
 
@@ -104,14 +105,15 @@ class Contexts:
         if block and block.kind != "table":
             yield from (with_context(title, f"{_speaker(block)}:") for title in [*titles, ""])
         elif block:
-            caption, head = self._head(place)
+            caption, head, kind = self._head(place)
             if inside:
-                start, end = block.span
-                head = tables.opening(self._document.text[start:end], inside)
+                head = tables.opening(self._document.text[slice(*block.span)], inside, kind)
+            most = self._limits.max_context  # of columns, as each has a token or more; one more does not fit
+            first, blank = head.own(1, most), "  |" * min(before - 1, most)
             named = caption if path[-1:] != (caption,) else ""
-            whole = "\n".join(filter(None, [named, head.text(), f"| {key} |{'  |' * (before - 1)}" if before else ""]))
+            whole = "\n".join(filter(None, [named, first.text(), f"| {key} |{blank}" if before else ""]))
             yield from (title if title.endswith(whole) else with_context(title, whole) for title in [*titles, ""])
-            for own, after in [(head.own(before), f"\n| {key} |")] * (before > 0) + [(head, "")]:
+            for own, after in [(head.own(before, most), f"\n| {key} |")] * (before > 0) + [(first, "")]:
                 yield own.text() + after
                 yield from self._shortened(own, after)
         yield from titles
@@ -136,31 +138,35 @@ class Contexts:
             return -1, 0
         if block.kind != "table":
             return place, 0
-        head = self._head(place)[1]
+        _, head, _ = self._head(place)
         return place, 0 if head.rows and head.end <= at else min(at, _MAX_OPENING)
 
     def _place_in_row(self, place: int, inside: int, offset: int) -> tuple[str, int]:
         """Return the key of the row that an offset is in, and the number of cells before it; 0 if it begins a row."""
         if place < 0 or inside or self._headed[place][1].kind != "table":
             return "", 0
-        text, (start, end) = self._document.text, self._headed[place][1].span
+        text, (start, end), kind = self._document.text, self._headed[place][1].span, self._head(place)[2]
         if place not in self._rows:
-            table = text[start:end]
-            kind = tables.form(table)
-            self._rows[place] = kind, [*(start + at for at in tables.row_starts(table, kind)), end]
-        kind, starts = self._rows[place]
-        number = bisect_right(starts, offset) - 1
-        row, at = text[starts[number] : starts[number + 1]], offset - starts[number]
-        return tables.place_in_row(row, at, kind) if row[:at].strip() else ("", 0)
+            self._rows[place] = [*(start + at for at in tables.row_starts(text[start:end], kind)), end]
+        number = bisect_right(self._rows[place], offset) - 1
+        start, end = self._rows[place][number : number + 2]
+        if next_non_space(text, start) >= offset:
+            return "", 0
+        if start not in self._cells:
+            self._cells[start] = tables.keyed_cells(text[start:end], kind)
+        key, starts = self._cells[start]
+        return key, bisect_right(starts, offset - start) - 1
 
-    def _head(self, place: int) -> tuple[str, tables.Head]:
-        """Return the caption and the head of a table."""
+    def _head(self, place: int) -> tuple[str, tables.Head, tables.Form]:
+        """Return the caption and the head of a table, and its form."""
         if place not in self._heads:
             above, table = self._headed[place]
-            head, caption = tables.head(self._document.text[slice(*table.span)]), ""
+            text = self._document.text[slice(*table.span)]
+            kind, caption = tables.form(text), ""
+            head = tables.head(text, kind)
             if above and above.kind == "caption":
                 caption = " ".join(self._document.text[slice(*above.span)].split())
-            self._heads[place] = head.caption or caption, head
+            self._heads[place] = head.caption or caption, head, kind
         return self._heads[place]
 
     def _fits(self, context: str) -> bool:

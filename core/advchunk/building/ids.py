@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from hashlib import sha1
 from json.encoder import encode_basestring_ascii
-from uuid import NAMESPACE_DNS, uuid5
 
 from advchunk.records import Chunk, evolve
 
-_NAMESPACE = uuid5(NAMESPACE_DNS, "advchunk").bytes
+_NAMESPACE = bytes.fromhex("6b211791b7da5f63b4050e7dd8bb81ea")  # uuid5(NAMESPACE_DNS, "advchunk")
 
 
 def hashed_id(*parts: str | int) -> str:

@@ -414,7 +414,7 @@ def join_definitions(document: Document, limits: Limits) -> Document:
             first, end = i + 1, i + 2
         while blocks[first].kind == "heading" and end < len(blocks) and blocks[end].level > blocks[first].level:
             end += 1
-        if runs.fits(i, end, limits.budget(start) + limits.overlap_tokens):
+        if runs.fits(i, end, limits.room(start)):
             span = Span(start, blocks[end - 1].span.end)
             joined.append(replace(blocks[first], kind="code", span=span))
         else:

@@ -55,6 +55,7 @@ class Limits:
     the levels of ``prose``, spans of ``verbatim`` at ``verbatim_levels`` (`VERBATIM` or `CODE`), a table or formula at
     what ``own_levels`` returns for its offset (`building.contexts.OwnLevels`), and those of ``atomic`` never.
     ``joins_scraps`` joins pieces of at most `SCRAP` tokens, or below the algorithm's own minimum, with a neighbor.
+    ``alone`` are the offsets at which a chunk repeats nothing, and needs no room for an overlap (`for_units`).
     """
 
     max_tokens: int
@@ -70,6 +71,19 @@ class Limits:
     own_levels: Callable[[int], Levels | None] | None = None
     atomic: SpanSet = SpanSet()  # noqa: RUF009
     joins_scraps: bool = False
+    alone: frozenset[int] = frozenset({0})
+
+    def for_units(self, units: Units) -> "Limits":
+        """Return the limits with ``alone`` for units: the first, those after hard breaks, and those after code and the
+        like that is too long to be repeated.
+        """
+        if not self.overlap_tokens:
+            return self
+        edges = units.edges.tolist()
+        alone = {edges[i] for i in units.hard_breaks().tolist()}
+        long = [] if units.sizes is None else np.flatnonzero(units.sizes > self.overlap_tokens).tolist()
+        alone |= {edges[i + 1] for i in long if edges[i] in self.verbatim or edges[i] in self.atomic}
+        return replace(self, alone=frozenset(alone))
 
     @property
     def max_context(self) -> int:
@@ -88,10 +102,14 @@ class Limits:
         """Return True if a unit at ``offset`` is split at ``verbatim_levels``."""
         return offset in self.verbatim and offset not in self.atomic
 
-    def budget(self, offset: int) -> int:
-        """Return the tokens available to a chunk that starts at ``offset``, besides context and overlap."""
+    def room(self, offset: int, overlap: int = 0) -> int:
+        """Return the tokens available to a chunk that starts at ``offset``, besides its context and an overlap."""
         of_context = self.context(offset)[1] if self.context else 0
-        return max(self.max_tokens - self.overlap_tokens - of_context, 1)
+        return max(self.max_tokens - overlap - of_context, 1)
+
+    def budget(self, offset: int) -> int:
+        """Return the tokens available to a chunk that starts at ``offset``, besides context and overlap, if any."""
+        return self.room(offset, 0 if offset in self.alone else self.overlap_tokens)
 
     def window(self, offset: int) -> tuple[int, int]:
         """Return the least and the most tokens that a chunk starting at ``offset`` should have, besides overlap."""
@@ -115,7 +133,7 @@ class Limits:
 
     def max_unit(self, offset: int) -> int:
         """Return the most tokens of a unit at ``offset``: code, tables and formulas may use the room for overlap."""
-        return self.budget(offset) + (self.overlap_tokens if self.is_verbatim(offset) else 0)
+        return self.room(offset) if self.is_verbatim(offset) else self.budget(offset)
 
     def exceeds_more(self, text: str) -> bool:
         """Return True if a text is over one of the further limits."""
@@ -216,7 +234,7 @@ class _CharacterSizes(RunSizes):
 def fit(units: Units, limits: Limits) -> Units:
     """Return units with ``sizes``, those over the limits split at the coarsest level that suffices, from the left."""
     units = units.with_sizes(partial(counts_of_distinct, limits.counter))
-    edges, sizes = units.edges, units.token_counts()
+    limits, edges, sizes = limits.for_units(units), units.edges, units.token_counts()
 
     def text(i: int) -> str:
         return units.text[edges[i] : edges[i + 1]]
@@ -315,7 +333,7 @@ def _split(text: str, offset: int, limits: Limits, levels: Levels, room: int) ->
     sizes = sizes_of(units, limits.counter, limits.more)
     edges, parts = sizes.edges, list[_Part]()
     while (start := parts[-1].end if parts else 0) < len(units):
-        budget = limits.budget(offset + edges[start]) - (0 if start else room)
+        budget = limits.max_unit(offset + edges[start]) - (0 if start else room)
         is_long = bool(rest) and not sizes.fits(start, start + 1, budget)
         end = start + 1 if is_long else sizes.furthest(start, len(units), budget)
         part = _Part(start, end, is_long, is_small=2 * sizes.size(start, end) < budget)
@@ -551,6 +569,7 @@ def assemble(
     """
     if limits.target is not None:
         units, cuts, vectors = refine(units, cuts, limits, vectors)
+    limits = limits.for_units(units)
     if len(units.edges) == 2:
         tokens = None if units.sizes is None else int(units.sizes[0])
         return [_chunk(units.text, (Span(0, len(units.text)),), limits, tokens)]
@@ -561,15 +580,17 @@ def assemble(
     minimum = _Minimum.of(sizes, pieces, limits, least if limits.target is None else None)
     if minimum or _wordless(sizes, pieces):
         pieces = _join_short(sizes, pieces, limits, vectors, minimum)
-    edges, breaks = sizes.edges, units.hard_breaks().tolist() if limits.overlap_tokens else [0]
-    chunks, floor = [], 0
+    edges, breaks, chunks, last = sizes.edges, {*units.hard_breaks().tolist()}, list[Chunk](), 0
     for piece in pieces:
         start, end = piece[0], piece[-1] + 1
-        floor = max(floor, breaks[bisect_right(breaks, start) - 1])
-        first = _overlap_start(sizes, floor, start, end, limits)
+        first = edges[start]
+        if limits.overlap_tokens and start not in breaks:
+            floor = max(last, first_repeated(units.text, edges, chunks[-1])) if chunks else 0
+            starts = _overlap_starts(sizes, min(floor, start), start, limits)
+            first = next((at for at in starts if _is_within(sizes, at, end, limits)), first)
         tokens = sizes.size(start, end) if first == edges[start] else None
         chunks.append(_chunk(units.text, (Span(first, edges[end]),), limits, tokens))
-        floor = start
+        last = start
     return chunks
 
 
@@ -751,32 +772,31 @@ def _union(left: Sequence[int], right: Sequence[int]) -> Sequence[int]:
     return sorted([*left, *right])
 
 
-def _overlap_start(sizes: RunSizes, floor: int, start: int, end: int, limits: Limits) -> int:
-    """Return the offset from which a chunk repeats the one before, if its context fits there."""
-    text, edges = sizes.units.text, sizes.edges
-    here = edges[start]
-    if not limits.overlap_tokens or start == floor:
-        return here
+def first_repeated(text: str, edges: Sequence[int], chunk: Chunk) -> int:
+    """Return the first unit that the next chunk may repeat, so that all of ``chunk`` is not in it."""
+    return bisect_right(edges, tiling.next_non_space(text, chunk.start))
 
-    def fits(offset: int) -> bool:
-        context = limits.context(offset)[0] if limits.context else ""
-        whole = with_context(context, text[offset : edges[end]])
-        return limits.counter(whole) <= limits.max_tokens and not limits.exceeds_more(text[offset : edges[end]])
 
-    return next(filter(fits, _overlap_starts(sizes, floor, start, limits)), here)
+def _is_within(sizes: RunSizes, start: int, end: int, limits: Limits) -> bool:
+    """Return True if a chunk from an offset to the end of a unit is within the limits, with its context there."""
+    text, context = sizes.units.text[start : sizes.edges[end]], limits.context(start)[0] if limits.context else ""
+    return limits.counter(with_context(context, text)) <= limits.max_tokens and not limits.exceeds_more(text)
 
 
 def _overlap_starts(sizes: RunSizes, floor: int, start: int, limits: Limits) -> Iterable[int]:
-    """Yield offsets before unit ``start`` within the overlap: whole units, else sentences or words of prose."""
+    """Yield offsets before unit ``start`` within the overlap: whole units from ``floor`` on, else sentences or words of
+    the unit before if it is prose, at most half of one that is within the overlap.
+    """
     text, edges = sizes.units.text, sizes.edges
     first = sizes.furthest_back(start, limits.overlap_tokens, floor)
     yield from edges[first:start]
-    if first == start:  # the unit before is itself too long
-        last = edges[start - 1]
-        levels = limits.levels(last)
-        for tiler in () if levels is ATOMIC or limits.is_verbatim(last) else (levels[1], tiling.words):
+    if first == start:  # the unit before is itself too long, or all of the chunk before
+        last, size = edges[start - 1], sizes.size(start - 1, start)
+        most, levels = limits.overlap_tokens if size > limits.overlap_tokens else -(-size // 2), limits.levels(last)
+        last = tiling.next_non_space(text, last)
+        for tiler in () if levels is ATOMIC or limits.is_verbatim(edges[start - 1]) else (levels[1], tiling.words):
             before = tiler(text[last : edges[start]])
-            part = RunSizes(before, limits.counter).furthest_back(len(before), limits.overlap_tokens)
+            part = RunSizes(before, limits.counter).furthest_back(len(before), most, floor=1)
             if part < len(before):
                 yield last + int(before.edges[part])
                 break

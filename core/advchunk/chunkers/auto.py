@@ -3,7 +3,6 @@
 import logging
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from pathlib import Path
 from typing import Any, ClassVar
 
 from advchunk import registry
@@ -17,8 +16,7 @@ from advchunk.chunkers.vectors import ChunkVectors
 from advchunk.engine import Job, Plan, completed
 from advchunk.engine.runner import Failure, OnFailure
 from advchunk.errors import ConfigurationError
-from advchunk.readers import files, formats
-from advchunk.readers.writing import Content, check_content
+from advchunk.readers import formats
 from advchunk.records import Document, Segmentation, Units, evolve, write_metadata, written_metadata
 
 _log = logging.getLogger("advchunk")
@@ -86,17 +84,6 @@ class AutoChunker(AutoParams, VectorsChunker):
         arguments = {name: value for name, value in {**arguments, **options}.items() if name in accepted}
         chosen: Chunker = create_default(**arguments) if chunker is default_chunker() else chunker(**arguments)
         return chosen
-
-    def read_documents(
-        self, path: str | Path, *, by_name: bool = True, content: Content = "all", hidden: bool = False, **options: Any
-    ) -> list[Document]:
-        """Read the documents in a file, in the format of its suffix, else of its text."""
-        if not by_name or self.markup != "auto":
-            return super().read_documents(path, by_name=by_name, content=content, hidden=hidden, **options)
-        check_content(content)
-        markup = None if formats.tells_format(str(path)) else "auto"
-        own = {**self.reader_options, "content": content, "hidden": hidden}
-        return files.read_documents(path, markup=markup, options=own, **options)
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Decide on units as the default chunker does."""

@@ -40,7 +40,6 @@ from advchunk.building.layout import (
 from advchunk.building.sizes import Limits
 from advchunk.chunkers.explanations import MANY, Explanation
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
-from advchunk.chunkers.vectors import KINDS, ChunkVectors, Vectors
 from advchunk.engine import Job, Plan, completed, drive, run_job
 from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner, raise_failure
 from advchunk.errors import (
@@ -52,24 +51,24 @@ from advchunk.errors import (
     is_integer,
     require,
 )
-from advchunk.models.cache import CacheLike, with_cache
-from advchunk.models.counters import TokenizerLike, as_counter
-from advchunk.models.embedders import EmbedderLike, as_embedder
-from advchunk.models.hashed_words import HashedWords
-from advchunk.models.identity import identity, model_name, type_name
-from advchunk.models.token_embedders import as_token_embedder
+from advchunk.models.counters import as_counter
 from advchunk.models.wordpiece import default_wordpiece
-from advchunk.readers import files, formats
+from advchunk.readers import formats
 from advchunk.readers.writing import Content, check_content
 from advchunk.records import Chunk, Document, Floats, MetadataWriter, Segmentation, Units, evolve, with_context
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO, declared_language, language_of, tell_language
 from advchunk.text.sentences import sentences
-from advchunk.text.splitters import SplitterLike, as_tiler
+from advchunk.text.splitters import as_tiler
 from advchunk.text.tiling import Tiler
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # imported where it is needed, which takes long and is rare
     from advchunk.chunkers.rechunked import Rechunked
+    from advchunk.chunkers.vectors import ChunkVectors, Vectors
+    from advchunk.models.cache import CacheLike
+    from advchunk.models.counters import TokenizerLike
+    from advchunk.models.embedders import EmbedderLike
+    from advchunk.text.splitters import SplitterLike
 
 _DIMENSIONS = 2048  # of vectors of words: few enough to hold, and little noise (benchmarks/LANGUAGES.md)
 _KIND = attrgetter("kind")
@@ -128,13 +127,8 @@ class Chunker(Params, ABC):
             require(valid, "fallback must be a Chunker, 'auto' or None", self.fallback)
         if (size := self.batch_size) is not None:
             require(is_integer(size, 1), "batch_size must be a whole number >= 1 or None", size)
-        if self.vectors not in KINDS:
-            require(False, f"vectors must be one of {KINDS}", self.vectors)
-        is_name = isinstance(self.embedder, str)  # resolved when it is needed
-        if not is_name and (self.embedder is not None or (self.cache is not None and self.embeds)):
-            with_cache(as_embedder(self.embedder), self.cache)
-        if not is_name and self.vectors == "late":
-            as_token_embedder(self.embedder)
+        if self.vectors != "none" or self.embedder is not None or self.cache is not None:
+            self._chunk_vectors.check(embeds=self.embeds)
 
     # Entry points.
 
@@ -143,7 +137,7 @@ class Chunker(Params, ABC):
         return self.chunk_many([document])[0] if self.is_corpus_level else self.explain(document).chunks
 
     async def achunk(self, document: str | Document) -> list[Chunk]:
-        """Await `chunk`."""
+        """Await `chunk`: each model has 4 calls at a time, or its ``concurrency``; in threads if it is not async."""
         return (await self.achunk_many([document]))[0]
 
     def explain(self, document: str | Document) -> Explanation:
@@ -185,7 +179,7 @@ class Chunker(Params, ABC):
         progress: Progress = None,
         concurrency: int | None = None,
     ) -> Results:
-        """Await `chunk_many`, with at most ``concurrency`` model calls at a time; None leaves it to the models."""
+        """Await `chunk_many`, with at most ``concurrency`` model calls at a time; None is each model's, else 4."""
         return await self._runner.arun(documents, on_error, progress, concurrency)
 
     def stream(
@@ -197,7 +191,7 @@ class Chunker(Params, ABC):
     def astream(
         self, documents: Iterable[str | Document], *, on_error: OnError = "raise", concurrency: int | None = None
     ) -> AsyncIterator[list[Chunk]]:
-        """Await `stream`."""
+        """Await `stream`, with at most ``concurrency`` model calls at a time; None is each model's, else 4."""
         return self._runner.astream(documents, on_error, concurrency)
 
     def rechunk(self, old_chunks: Sequence[Chunk], document: str | Document) -> Rechunked:
@@ -322,6 +316,9 @@ class Chunker(Params, ABC):
         is_decided = explanation.units is not None and len(explanation.units) > 1
         if not explanation.language or not self.embeds or not (is_decided or self.vectors != "none"):
             return
+        from advchunk.models.embedders import as_embedder
+        from advchunk.models.identity import model_name, type_name
+
         embedder = as_embedder(self.embedder)
         if not embedder.knows(explanation.language):
             _log.warning(
@@ -342,6 +339,8 @@ class Chunker(Params, ABC):
 
     @property
     def _chunk_vectors(self) -> ChunkVectors:
+        from advchunk.chunkers.vectors import ChunkVectors
+
         return ChunkVectors(self.vectors, self.embedder, self.batch_size, self.cache)
 
     def _sentences(self, explanation: Explanation) -> Units:
@@ -416,7 +415,7 @@ class Chunker(Params, ABC):
     @classmethod
     def reads_all_formats(cls) -> bool:
         """Return True if the generic readers serve this chunker, False if it has its own reader."""
-        return cls.read is Chunker.read and cls.markup == Chunker.markup
+        return cls.read is Chunker.read and cls.markup in {Chunker.markup, "auto"}
 
     def read_file(
         self,
@@ -427,14 +426,17 @@ class Chunker(Params, ABC):
         encoding: str | None = None,
         content: Content = "all",
         hidden: bool = False,
+        links: bool = False,
     ) -> Document:
         """Read a file for `chunk`.
 
         The file name determines the format (`readers.files.read_file`), unless ``markup`` is set, this chunker has its
         own reader, or ``by_name`` is False; in those cases the text is returned unchanged.
         """
+        from advchunk.readers import files
+
         options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "content": content, "hidden": hidden}
-        return files.only(self.read_documents(path, by_name=by_name, **options))
+        return files.only(self.read_documents(path, by_name=by_name, links=links, **options))
 
     @checked
     def read_documents(
@@ -446,26 +448,31 @@ class Chunker(Params, ABC):
         encoding: str | None = None,
         content: Content = "all",
         hidden: bool = False,
+        links: bool = False,
         data: bytes | None = None,
     ) -> list[Document]:
         """Read the documents in a file for `chunk_many`: records of PubMed, else one, as `read_file` does.
 
         Parameters
         ----------
-        content, hidden : see `readers.files.read_file`; a chunker with its own reader keeps all.
+        content, hidden, links : see `readers.files.read_file`; a chunker with its own reader keeps all.
         data : the bytes of the file; None reads them from ``path``.
         """
+        from advchunk.readers import files
+
         reads_all = self.reads_all_formats()
         check_content(content)
-        own = {**self.reader_options, "content": content, "hidden": hidden}
+        own = {**self.reader_options, "content": content, "hidden": hidden, "links": links}
         binary = self.markup if formats.is_binary(self.markup) else formats.binary_format(path)
-        if binary or (by_name and reads_all and self.markup == Chunker.markup):
+        if binary or (by_name and reads_all and self.markup == type(self).markup):
+            is_unnamed = self.markup == "auto" and not formats.tells_format(str(path))
             options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "data": data}
-            return files.read_documents(path, markup=binary or None, options=own, **options)
+            return files.read_documents(path, markup=binary or ("auto" if is_unnamed else None), options=own, **options)
         document = files.read_text(path, metadata=metadata, encoding=encoding, data=data)
         if records := files.split_records(document, self.markup if reads_all else "auto"):
             return records
-        return [formats.read(document, self.markup, own) if reads_all and content == "main" else document]
+        is_read = reads_all and (links or content == "main")  # else `read` adds the layout
+        return [formats.read(document, self.markup, own) if is_read else document]
 
     @property
     def reader_options(self) -> Mapping[str, Any]:
@@ -564,13 +571,12 @@ class SegmentingChunker(Chunker):
 
     def plan(self, document: Document) -> Plan[Explanation]:
         """Tile the text, decide on cuts, build chunks."""
-        if self.by_size and not self.include_context:
-            budget = self.max_tokens - (self.size("overlap_tokens") if self.overlap_tokens else 0)
-            if chunk := sizes.whole_chunk(document.text, budget, self.counter):
-                return Explanation(document, [chunk], by_size=True)
+        may_be_one = self.by_size and not self.include_context
+        if may_be_one and (chunk := sizes.whole_chunk(document.text, self.max_tokens, self.counter)):
+            return Explanation(document, [chunk], by_size=True)
         limits = self.limits(document)
         units = self.tile(document, limits)
-        segmentation = Segmentation(np.array([0, len(units.edges) - 1]))
+        limits, segmentation = limits.for_units(units), Segmentation(np.array([0, len(units.edges) - 1]))
         if not self.by_size and len(units.edges) > 2:
             segmentation = yield from self.decide(units, limits)
             sizes.check_segmentation(units, segmentation, self.algorithm)
@@ -636,6 +642,8 @@ class VectorsChunker(SegmentingChunker):
     @property
     def counter(self) -> Counter:
         """The token counter: ``tokenizer``, or by default the embedder's own."""
+        from advchunk.models.embedders import as_embedder
+
         return as_counter(self.tokenizer, as_embedder(self.embedder))
 
     def embed_units(self, units: Units) -> Plan[Floats]:
@@ -647,6 +655,9 @@ class VectorsChunker(SegmentingChunker):
 
         In a language that the embedder does not know, they are vectors of words (`HashedWords`).
         """
+        from advchunk.models.embedders import as_embedder
+        from advchunk.models.hashed_words import HashedWords
+
         language = language_of(" ".join(texts)) if self.language == AUTO else self.language
         if as_embedder(self.embedder).knows(language):
             return self._chunk_vectors.embed(texts)
@@ -683,6 +694,8 @@ def _check_documents(documents: Any) -> None:
 
 
 def _identity(resource: Any) -> str:
+    from advchunk.models.identity import identity
+
     if isinstance(resource, (list, tuple)):
         return str([_identity(item) for item in resource])
     return resource.fingerprint() if isinstance(resource, Chunker) else identity(resource)

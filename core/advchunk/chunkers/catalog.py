@@ -113,7 +113,8 @@ def cuts_by_embeddings(name: str) -> bool:
 def is_general_purpose(name: str) -> bool:
     """Return True if a chunker needs no model, and chunks texts of any kind as they are, at one level."""
     chunker = chunker_class(name)
-    return required_model(name) is None and chunker.reads_all_formats() and chunker.is_flat
+    is_one = chunker.is_flat and chunker.markup != "auto"
+    return required_model(name) is None and chunker.reads_all_formats() and is_one
 
 
 @checked

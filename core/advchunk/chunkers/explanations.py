@@ -12,6 +12,10 @@ import numpy as np
 from advchunk.records import Chunk, Document, Figures, Origin, Segmentation, Units, origin_of
 
 _MOSTLY = 0.75  # share of cuts by size, and at the first place allowed, from which a method cuts like `recursive`
+_WORDS: Final[dict[Origin, str]] = {
+    "algorithm": "by the algorithm", "first": "at the first place allowed",
+    "size": "by size", "structure": "by the structure",
+}  # fmt: skip
 MANY: Final = 20
 """Cuts of a document from which the log says that they are like those of `recursive`."""
 
@@ -56,14 +60,8 @@ class Signal:
     @property
     def counts(self) -> str:
         """The cuts by origin, in words; "" without cuts."""
-        words: dict[Origin, str] = {
-            "algorithm": "by the algorithm",
-            "first": "at the first place allowed",
-            "size": "by size",
-            "structure": "by the structure",
-        }
         total = sum(self.cuts.values())
-        parts = [f"{self.cuts[origin]} {word}" for origin, word in words.items() if self.cuts.get(origin)]
+        parts = [f"{self.cuts[origin]} {word}" for origin, word in _WORDS.items() if self.cuts.get(origin)]
         return f"{total} cut{'s' * (total != 1)}: {', '.join(parts)}" if total else ""
 
     @property

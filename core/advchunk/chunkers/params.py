@@ -10,13 +10,14 @@ import json
 import logging
 import math
 import re
+import sys
 from abc import ABC
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from inspect import Parameter, signature
 from itertools import combinations
-from types import MappingProxyType, UnionType
+from types import MappingProxyType, SimpleNamespace, UnionType
 from typing import (
     Annotated,
     Any,
@@ -90,8 +91,8 @@ class Params:
         last chunk of a text, or of a section between hard breaks, is smaller, unless its neighbors are full and cannot
         be divided. The same holds for the minima of the algorithms in other units, if a chunk of ``max_tokens`` can
         hold them.
-    overlap_tokens : maximum tokens of the previous chunk to repeat, in whole units, else sentences, else words;
-        0..max_tokens - 1.
+    overlap_tokens : maximum tokens of the previous chunk to repeat, in whole units, else sentences, else words, but
+        never all of it; 0..max_tokens - 1. A chunk without one, such as the first, may use all of ``max_tokens``.
     include_context : give each chunk a context: the document's ``title`` and the headings above the chunk. A chunk that
         starts inside a table has the table's caption and header as context in any case. The context is embedded with
         the chunk and counts toward ``max_tokens``, and takes at most half of it.
@@ -315,16 +316,26 @@ def _constructor_parameters(cls: Any) -> Mapping[str, Parameter] | None:
 @cache
 def hints(cls: Any) -> dict[str, Any]:
     """Return the types of the hyper-parameters of a class, by name."""
-    types = get_type_hints(cls)
-    return {f.name: types[f.name] for f in fields(cls) if not f.metadata.get("resource")}
+    return dict(_typed(cls, extras=False))
 
 
 @cache
 def bounds(cls: Any) -> dict[str, Bounds]:
     """Return the ranges of the hyper-parameters of a class that have one, by name; another default keeps it."""
-    bases = [base for base in reversed(cls.__mro__) if issubclass(base, Params)]
-    types = (item for base in bases for item in get_type_hints(base, include_extras=True).items())
+    types = _typed(cls, extras=True)
     return {name: part for name, hint in types for part in get_args(hint)[1:] if isinstance(part, Bounds)}
+
+
+def _typed(cls: Any, *, extras: bool) -> Iterator[tuple[str, Any]]:
+    """Yield the hyper-parameters of a class, also those that another base has again, and their types; those of
+    resources may be imported for type checkers alone.
+    """
+    names = {f.name for f in fields(cls) if not f.metadata.get("resource")}
+    for base in reversed(cls.__mro__):
+        if issubclass(base, Params):
+            own = {name: text for name, text in base.__annotations__.items() if name in names}
+            module = vars(sys.modules[base.__module__])
+            yield from get_type_hints(SimpleNamespace(__annotations__=own), module, include_extras=extras).items()
 
 
 def _fits(value: Any, hint: Any) -> bool:

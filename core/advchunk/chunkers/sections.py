@@ -86,7 +86,8 @@ def decide_between_breaks(inner: SegmentingChunker, units: Units, limits: Limits
     sections = list(pairwise([*units.hard_breaks().tolist(), len(units)]))
     single = Segmentation(np.array([0, 1]))
     pieces = [units.part(start, end) for start, end in sections]
-    parts = yield from gather(inner.decide(piece, limits) if len(piece) > 1 else completed(single) for piece in pieces)
+    plans = (inner.decide(piece, limits.for_units(piece)) if len(piece) > 1 else completed(single) for piece in pieces)
+    parts = yield from gather(plans)
     least = limits.min_tokens
     parts = [part.with_origins(piece, least) for part, piece in zip(parts, pieces, strict=True)]
     return join_segmentations(sections, parts)
@@ -95,11 +96,10 @@ def decide_between_breaks(inner: SegmentingChunker, units: Units, limits: Limits
 def _join_short(sizes: Sequence[int], groups: Sequence[object], limits: Limits) -> list[int]:
     """Return the sections that start a chunk when each short one has joined its smaller neighbor of the same group."""
     joined, i = list(zip(range(len(sizes)), sizes, groups, strict=True)), 0
-    most = limits.max_tokens - limits.overlap_tokens
     while i < len(joined):
         lefts = [left for left in (i - 1, i) if 0 <= left < len(joined) - 1 and joined[left][2] == joined[left + 1][2]]
         sums = {left: joined[left][1] + joined[left + 1][1] for left in lefts}
-        sums = {left: total for left, total in sums.items() if total <= most}
+        sums = {left: total for left, total in sums.items() if total <= limits.max_tokens}
         if joined[i][1] >= limits.min_tokens or not sums:
             i += 1
             continue

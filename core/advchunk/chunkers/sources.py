@@ -53,9 +53,8 @@ def read_source(
     *,
     by_name: bool = True,
     encoding: str | None = None,
-    content: Content = "all",
-    hidden: bool = False,
     key: str = "",
+    **options: Any,
 ) -> list[Document]:
     """Return the documents of a source; options are those of `Chunker.read_documents`.
 
@@ -65,7 +64,7 @@ def read_source(
     if source.is_line and source.data is not None:
         document = read_record(source.data, encoding, metadata, name=source.name)
         return [replace(document, id=_id_of_line(source, document.id)) if key else document]
-    options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "content": content, "hidden": hidden}
+    options |= {"metadata": metadata, "encoding": encoding}
     return chunker.read_documents(source.name, by_name=by_name, data=source.data, **options)
 
 
@@ -322,6 +321,7 @@ def chunk_files(
     encoding: str | None = None,
     content: Content = "all",
     hidden: bool = False,
+    links: bool = False,
     metadata_key: str = "",
     exclude: Paths = (),
     done: Iterable[str] = (),
@@ -339,7 +339,7 @@ def chunk_files(
     Parameters
     ----------
     chunker : chunks the documents; None is ``AutoChunker()``, which takes the chunker for each format.
-    encoding, content, hidden : of texts, web pages, and Office files; see `readers.files.read_file`.
+    encoding, content, hidden, links : of texts, web pages, and Office files; see `readers.files.read_file`.
     metadata_key : metadata key for the name of the file; "" for none. With a key, the id of a document in a .jsonl file
         is "docs.jsonl:ID", or "docs.jsonl:7" for line 7 if it has none, so that it is unique among files.
     exclude : one or several files, folders, or patterns such as "*.log" in the folders, which are passed over.
@@ -373,7 +373,8 @@ def chunk_files(
     require(isinstance(paths, (str, PathLike, Iterable)), "paths must be a path, or several", paths)
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     check_content(content)
-    read = partial(read_source, encoding=encoding, content=content, hidden=hidden, key=metadata_key)
+    options: dict[str, Any] = {"encoding": encoding, "content": content, "hidden": hidden, "links": links}
+    read = partial(read_source, key=metadata_key, **options)
     process = SourceChunker(chunker, keep_all, read)
 
     def run(inventory: Inventory) -> SourceRun:

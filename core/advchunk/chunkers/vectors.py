@@ -46,6 +46,15 @@ class ChunkVectors:
     batch_size: int | None = None
     cache: CacheLike = None
 
+    def check(self, *, embeds: bool) -> None:
+        """Raise `ConfigurationError` for a wrong kind, embedder, or cache; a name is resolved when it is needed."""
+        require(self.kind in KINDS, f"vectors must be one of {KINDS}", self.kind)
+        if not isinstance(self.embedder, str):
+            if self.embedder is not None or (self.cache is not None and embeds):
+                _ = self.model
+            if self.kind == "late":
+                as_token_embedder(self.embedder)
+
     def load(self) -> None:
         """Load the embedder; raise the errors of `as_embedder` and `as_token_embedder`."""
         _ = self.model

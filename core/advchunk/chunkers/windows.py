@@ -36,23 +36,6 @@ class _Window(NamedTuple):
     stop: int
     segmentation: Segmentation
 
-    @property
-    def cuts(self) -> Ints:
-        """The inner cuts that are used, as units of the whole text."""
-        inner = self.segmentation.cuts[1:-1] + self.start
-        return np.asarray(inner[inner <= self.stop])
-
-    @property
-    def reasons(self) -> list[str]:
-        """The reason of each of these cuts."""
-        return self.segmentation.reasons[: len(self.cuts)]
-
-    @property
-    def gaps(self) -> Floats:
-        """The scores of the gaps from ``start`` to ``stop``, nan if there are none."""
-        scores, length = self.segmentation.gaps, self.stop - self.start
-        return np.full(length, np.nan) if scores is None else scores[:length]
-
 
 def segment_windows(
     chunker: Any, n: int, segment: Callable[[int, int], Segmentation], number: str = ""
@@ -85,31 +68,29 @@ def segment_windows(
 
 
 def _join(windows: Sequence[_Window]) -> Segmentation:
-    n, parts = windows[-1].stop, [window.segmentation for window in windows]
-    labels = _join_labels(windows) if parts[0].labels is not None else None
-    inner = np.concatenate([window.cuts for window in windows])
-    reasons = [reason for window in windows for reason in window.reasons]
+    parts = [window.segmentation for window in windows]
+    inner, reasons, gaps, labels, used = list[Ints](), list[str](), list[Floats](), list[Ints](), 0
+    for start, stop, part in windows:
+        cuts = part.cuts[1:-1][part.cuts[1:-1] <= stop - start]
+        inner.append(cuts + start)
+        reasons += part.reasons[: len(cuts)]
+        gaps.append(np.full(stop - start, np.nan) if part.gaps is None else part.gaps[: stop - start])
+        if part.labels is not None:
+            labels.append(part.labels[: stop - start] + used)
+            used = int(labels[-1].max()) + 1
+    joined = np.concatenate(labels) if labels else None
     thresholds = {part.threshold for part in parts}
     evidence = [part.evidence for part in parts if part.evidence is not None]
     least = [(p.least[0][: w.stop - w.start], p.least[1]) for w, p in zip(windows, parts, strict=True) if p.least]
     unknown = [w.segmentation.unknown[: w.stop - w.start] for w in windows if w.segmentation.unknown is not None]
     return Segmentation(
-        cutting.cuts_at(inner, n) if labels is None else cutting.run_cuts(labels),
-        labels,
+        cutting.cuts_at(np.concatenate(inner), windows[-1].stop) if joined is None else cutting.run_cuts(joined),
+        joined,
         reason=reasons if len({*reasons}) > 1 else parts[0].reason,
-        gaps=None if all(part.gaps is None for part in parts) else np.concatenate([w.gaps for w in windows])[: n - 1],
+        gaps=None if all(part.gaps is None for part in parts) else np.concatenate(gaps)[: windows[-1].stop - 1],
         threshold=thresholds.pop() if len(thresholds) == 1 else None,
         figures={"windows": [Figures({"start": w.start, "stop": w.stop, **w.segmentation.figures}) for w in windows]},
         least=(np.concatenate([sizes for sizes, _ in least]), least[0][1]) if least else None,
         evidence=sum(evidence) if evidence else None,
         unknown=np.concatenate(unknown) if unknown else None,
     )
-
-
-def _join_labels(windows: Sequence[_Window]) -> Ints:
-    joined, used = list[Ints](), 0
-    for start, stop, segmentation in windows:
-        own = np.asarray(segmentation.labels)[: stop - start] + used
-        joined.append(own)
-        used = int(own.max()) + 1
-    return np.concatenate(joined)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import click
 
@@ -17,11 +17,7 @@ from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.sources import read_source
 from advchunk.cli.options import exit_on_termination
 from advchunk.models.atomic import open_atomic
-from advchunk.readers import formats
-from advchunk.readers.encodings import decode
-from advchunk.readers.files import read_bytes
 from advchunk.readers.sources import FileSource, Inventory, find_files
-from advchunk.readers.writing import Content
 from advchunk.records import Document
 from advchunk.retrieval.index_file import is_index
 
@@ -56,20 +52,11 @@ def report_inventory(inventory: Inventory) -> None:
         click.echo(f"advchunk: {inventory}", err=True)
 
 
-def read_input(
-    chunker: Chunker, source: FileSource, *, by_name: bool, encoding: str | None = None, content: Content = "all",
-    hidden: bool = False,
-) -> list[Document]:  # fmt: skip
+def read_input(chunker: Chunker, source: FileSource, *, by_name: bool, **options: Any) -> list[Document]:
     """Return the documents of a source (`chunkers.sources.read_source`), or of standard input."""
-    if source.name != "-" or source.is_line or source.data is None:
-        return read_source(chunker, source, by_name=by_name, encoding=encoding, content=content, hidden=hidden)
-    if formats.is_binary(chunker.markup):
-        options = {**chunker.reader_options, "hidden": hidden}
-        return [read_bytes(source.data, chunker.markup, id="stdin", options=options)]
-    decoded = decode(source.data, "standard input", encoding)
-    document = Document(decoded.text, "stdin", metadata=decoded.about)
-    is_main = content == "main" and chunker.reads_all_formats()
-    return [formats.read(document, chunker.markup, {"content": content}) if is_main else document]
+    if source.name == "-" and not source.is_line:
+        source, by_name = source._replace(name="stdin"), False
+    return read_source(chunker, source, by_name=by_name, **options)
 
 
 @contextmanager

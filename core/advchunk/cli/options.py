@@ -21,6 +21,8 @@ from advchunk.errors import ConfigurationError, MissingExtra, ModelUnavailable, 
 
 RESOURCE_OPTIONS = ("embedder", "tokenizer", "cache", "fallback", "lm", "llm")
 """Resources with an option of their own."""
+READING_OPTIONS = ("encoding", "content", "hidden", "links")
+"""Options of `files.read_input`."""
 RESOURCE_PARAMS = ("detector", "levels")
 """Resources that ``-p`` sets by name, or by a list of names and sizes; the others need Python."""
 
@@ -124,6 +126,7 @@ _OPTIONS = [
         help="Of web pages, all that they show, or only what they are about.",
     ),
     click.option("--hidden", is_flag=True, help="Read what Office files hide: text, sheets, rows, columns, slides."),
+    click.option("--links", is_flag=True, help="Write the links of web pages and Office files, with their addresses."),
     click.option("--experimental", is_flag=True, help="Allow methods whose results may still change."),
 ]  # fmt: skip
 _CONTEXT = click.option(
@@ -176,7 +179,7 @@ def set_up(
     """
     options = {name: value for name, value in options.items() if value is not None}
     context, estimate, experimental = (options.pop(name, False) for name in ("context", "estimate", "experimental"))
-    reading: dict[str, Any] = {key: options.pop(key) for key in ("encoding", "content", "hidden") if key in options}
+    reading: dict[str, Any] = {key: options.pop(key) for key in READING_OPTIONS if key in options}
     pairs, fallback = options.pop("pairs", ()), options.pop("fallback", None)
     resources = {name: options.pop(name) for name in RESOURCE_OPTIONS if name in options}
     name, own = split_method(method)

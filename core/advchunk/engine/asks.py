@@ -11,10 +11,13 @@ BATCH_SIZE = 1024  # items per call of a model without a `batch_size`
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A request to ``model`` for one row per item. Rows are independent, so equal items are sent once."""
+    """A request to a ``method`` of ``model`` for one row per item. Rows are independent, so equal items are sent once.
+    The method with an "a" before its name is the async one, without which it runs in a thread.
+    """
 
     items: tuple[Any, ...]
     model: Any
+    method: ClassVar[str]
     cache_size: ClassVar[int] = 256  # rows cached for repeated items; small, as an item may be a whole document
 
     def answer(self, rows: Sequence[Any]) -> Any:
@@ -25,7 +28,7 @@ class Ask:
 class Embed(Ask):
     """A request for embeddings, answered by a (len(items), d) float32 array of unit rows."""
 
-    cache_size = 16_384
+    method, cache_size = "embed", 16_384
 
     def answer(self, rows: Sequence[Any]) -> Any:
         """Return the rows as one array."""
@@ -35,15 +38,19 @@ class Embed(Ask):
 class EmbedTokens(Ask):
     """A request for token vectors in context. Items are (t,) tuples of token ids, answered by (t, d) arrays."""
 
-    cache_size = 16
+    method, cache_size = "embed_tokens", 16
 
 
 class Score(Ask):
     """A request for surprisals of parts of a text, given the text before: (text, edges) -> (len(edges) - 1,) array."""
 
+    method = "score"
+
 
 class Choose(Ask):
     """A request for probabilities of continuing a prompt with each option: (prompt, options) -> (len(options),)."""
+
+    method = "choose"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +76,8 @@ class ChatRequest:
 class Complete(Ask):
     """A request for answers to `ChatRequest` items; answered by one ``str`` per item."""
 
+    method = "complete"
 
-# The model's method for each type of request; "a" and its name is the async one, without which it runs in a thread.
-METHODS: dict[type[Ask], str] = {
-    Embed: "embed",
-    EmbedTokens: "embed_tokens",
-    Score: "score",
-    Choose: "choose",
-    Complete: "complete",
-}
 
 Key: TypeAlias = Ask  # with no items; requests with equal keys can share a batch
 

@@ -13,7 +13,7 @@ from itertools import chain
 from queue import SimpleQueue
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
-from advchunk.engine.asks import METHODS, Ask
+from advchunk.engine.asks import Ask
 from advchunk.engine.plans import Done, Job
 from advchunk.engine.scheduler import Batch, Scheduler
 from advchunk.engine.threads import as_exception, call_in_thread, call_with_timeout, run_in_thread
@@ -109,7 +109,7 @@ async def adrive(jobs: Iterable[Job[_T]], concurrency: int | None = None) -> Asy
 def _call(batch: Batch) -> _Answer:
     start = time.monotonic()
     try:
-        rows = call_with_timeout(batch.seconds, getattr(batch.ask.model, METHODS[type(batch.ask)]), batch.ask.items)
+        rows = call_with_timeout(batch.seconds, getattr(batch.ask.model, batch.ask.method), batch.ask.items)
     except BaseException as error:  # noqa: BLE001 - the scheduler decides what a failed model means
         rows = as_exception(error)
     return batch, rows, time.monotonic() - start
@@ -120,8 +120,8 @@ async def _await(batch: Batch) -> _Answer:
 
     start = time.monotonic()
     try:
-        name = METHODS[type(batch.ask)]
-        method = getattr(batch.ask.model, f"a{name}", None) or partial(call_in_thread, getattr(batch.ask.model, name))
+        model, name = batch.ask.model, batch.ask.method
+        method = getattr(model, f"a{name}", None) or partial(call_in_thread, getattr(model, name))
         seconds = None if batch.seconds is None else min(batch.seconds, threading.TIMEOUT_MAX)
         async with asyncio.timeout(seconds):  # Python 3.11's wait_for may lose a cancellation
             rows = await method(batch.ask.items)

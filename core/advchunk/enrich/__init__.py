@@ -2,8 +2,7 @@
 
 This works for any chunker: `ContextualEnricher` adds a sentence or two about a chunk's place in its document to
 ``context``, by a chat model or by the document's own words, `Summaries` a sentence that a chat model writes in two
-stages (Meta-Chunking), and `Rewriting` adds a self-contained version to the metadata. Text, spans and ids do not
-change.
+stages (Meta-Chunking), and `Rewriting` adds a self-contained version to the metadata. Text, spans and ids stay.
 """
 
 from advchunk.registry import Registration, lazy_names

@@ -15,7 +15,7 @@ from advchunk.engine import ChatRequest, Job, Plan, completed
 from advchunk.engine.plans import Done, advance
 from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner
 from advchunk.enrich.document_context import DocumentContext
-from advchunk.errors import BadModelOutput, ConfigurationError, first_line, is_integer, is_number, require
+from advchunk.errors import ConfigurationError, first_line, is_integer, is_number, require
 from advchunk.models.cache import Cached, CacheLike, with_cache
 from advchunk.models.chat import Budget, Chat, ChatModelLike, usable_answer
 from advchunk.models.counters import TokenizerLike, as_counter
@@ -54,9 +54,8 @@ class Estimate:
     ----------
     requests : number of requests.
     prompt_tokens : tokens of all prompts.
-    prefix_tokens : of these, the tokens with which an earlier prompt of the same document begins, too. Endpoints with a
-        prefix cache process them once, and many charge less for them; some only if the prefix is long, such as 1,024
-        tokens.
+    prefix_tokens : tokens with which an earlier prompt of the same document begins, too. Endpoints with a prefix cache
+        process them once, and many charge less for them; some only if the prefix is long, such as 1,024 tokens.
     completion_tokens : maximum tokens of all answers.
 
     >>> Estimate(10, 9_000, 3_600, 2_000).cost(0.5, 2.0, cached=0.05)
@@ -73,11 +72,7 @@ class Estimate:
         return type(self)(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
 
     def cost(self, prompt: float, completion: float, *, cached: float | None = None) -> float:
-        """Return the maximum cost, given the prices of a million tokens: of prompts, of answers, and of cached
-        prefixes.
-
-        None for ``cached`` is the price of prompts.
-        """
+        """Return the maximum cost at the prices of a million tokens; None for ``cached`` is the price of prompts."""
         prices = (prompt, completion, prompt if cached is None else cached)
         require(all(map(is_number, prices)), "prices must be numbers >= 0", prices)
         tokens = (self.prompt_tokens - self.prefix_tokens, self.completion_tokens, self.prefix_tokens)
@@ -97,21 +92,18 @@ class Enricher(ABC):
 
     Parameters
     ----------
-    llm : base URL of an OpenAI-compatible endpoint, or any model that `models.chat.as_chat` accepts. It sets the number
-        of concurrent calls.
+    llm : URL of an OpenAI-compatible endpoint, or any model of `models.chat.as_chat`, which sets the concurrency.
     llm_model : name of the model at the endpoint if ``llm`` is a URL.
     budget : limit on the cost of all calls of this enricher, whatever the model (`models.chat.Budget`); None keeps the
         model's own. Chunks that are over it fail with `BudgetExceeded`; what was answered is kept.
     cache : cache of answers: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
     tokenizer : token counter (see `models.counters.as_counter`); pass the chunker's.
     max_tokens : maximum tokens of a chunk with its enrichment, >= 1; pass the chunker's. None is unlimited.
-    max_context : maximum tokens of a prompt and its answer, >= 2048, counted by ``tokenizer``; stay well below the
-        model's limit.
+    max_context : maximum tokens of a prompt and its answer, >= 2048, by ``tokenizer``; well below the model's limit.
     temperature : sampling temperature, 0..2. Framework models and functions use their own.
     seed : sampling seed, >= 0, if the endpoint supports seeds.
     attempts : maximum number of requests until an answer can be parsed, >= 1; each uses the next ``seed``.
-    timeout : seconds per chunk, > 0; None is unlimited. A synchronous call cannot be interrupted: it continues in a
-        thread, including its retries, and its result is dropped.
+    timeout : seconds per chunk, > 0; None is unlimited. A synchronous call goes on in a thread; its result is dropped.
     markup : format of documents without a layout (`readers.formats`); pass the chunker's.
     """
 
@@ -190,8 +182,7 @@ class Enricher(ABC):
         pairs : documents with their chunks, such as ``zip(documents, chunker.stream(documents))``. Spans must index the
             document's text: for a chunker that reads a format, pass what its ``read`` returns.
         on_error : how to handle a chunk that fails: "skip" it, with a warning in the log for the first of each kind of
-            error; "raise"; "collect" it in the result's ``failures``; or a callable that takes each `ChunkFailure`. An
-            error of the call itself is always raised.
+            error; "raise"; "collect" it in the result's ``failures``; or a callable that takes each `ChunkFailure`.
         progress : called with the number of chunks done; True shows a progress bar.
         """
         return self._runner.run(pairs, _first_of_each(on_error), progress)
@@ -216,8 +207,7 @@ class Enricher(ABC):
         """Return at most the requests that `enrich_many` would send for documents with their chunks, and their tokens.
 
         Answers in the ``cache`` cost nothing. Tokens are counted by ``tokenizer``, without those of a chat template.
-        Retries are not included. A request that depends on an answer that is not in the cache is assumed to be sent,
-        and as long as it can be.
+        Retries are not included. A request that depends on an answer that is not in the cache counts as the longest.
 
         >>> from advchunk import RecursiveChunker
         >>> from advchunk.enrich import ContextualEnricher
@@ -376,15 +366,6 @@ class Enricher(ABC):
         resources = {"llm": llm, "tokenizer": identity(self.tokenizer), "cache": "", "timeout": None, "budget": None}
         values = {f.name: resources.get(f.name, getattr(self, f.name)) for f in fields(self)}
         return hashlib.sha256(json.dumps([self.writes, self.version, values]).encode()).hexdigest()[:16]
-
-
-def get_property(answer: Any, name: str, kind: type[_T]) -> _T:
-    """Return a property of an answer; raise `BadModelOutput` if it is missing or has another type."""
-    value = answer.get(name) if isinstance(answer, dict) else None
-    if isinstance(value, kind):
-        return value
-    msg = f"an answer must have {name!r}, a {kind.__name__}, got {str(answer)[:80]!r}"
-    raise BadModelOutput(msg)
 
 
 def default_prompt(stage: str) -> str:

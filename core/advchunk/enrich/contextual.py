@@ -4,6 +4,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, NamedTuple
 
@@ -52,19 +53,16 @@ class ContextualEnricher(Enricher):
     With a model, one request for each chunk shows the beginning of the document, the headings above the chunk, what the
     chunks before and after it say, and the chunk. So the tokens of all prompts grow in proportion to the document, and,
     with a ``cache``, after an edit only the edited chunk and its neighbors are asked about, or all if the edit is in
-    the beginning. An answer is plain text; what models put around it, such as quotes and "Here is the context:", is
-    removed.
+    the beginning. What models put around an answer, such as quotes and "Here is the context:", is removed.
 
     A chunk without a usable answer gets the document's own words, and ``metadata["added_context_status"]`` is such as
-    "failed: BadModelOutput". Sentences for which ``max_tokens`` leaves no room are left out; the status is then
-    "shortened" or "over max_tokens".
+    "failed: BadModelOutput". Without room in ``max_tokens`` for all sentences, it is "shortened" or "over max_tokens".
 
     Parameters
     ----------
     llm : as in `Enricher`; None takes the document's own words.
     context_tokens : maximum tokens of the sentences, >= 8.
-    beginning_tokens : maximum tokens of the beginning of the document in a prompt, >= 0. Of a longer text, the first
-        words.
+    beginning_tokens : maximum tokens of the beginning of the document in a prompt, >= 0.
     neighbor_tokens : maximum tokens of each of the two neighbors in a prompt, >= 0.
     attempts : as in `Enricher`; by default a chunk is asked about once.
     prompts : the prompt and its version. What comes before ``{beginning}`` and the beginning itself are the prefix.
@@ -168,11 +166,10 @@ def unwrapped_sentences(answer: str) -> str:
 
 def _of_json(text: str) -> str:
     """Return the text that is all of a JSON object, else the text as it is."""
-    try:
+    with suppress(ValueError, RecursionError):
         values = list(json.loads(text).values()) if text.startswith("{") else []
-    except (ValueError, RecursionError):
-        return text
-    return values[0].strip() if len(values) == 1 and isinstance(values[0], str) else text
+        text = values[0].strip() if len(values) == 1 and isinstance(values[0], str) else text
+    return text
 
 
 def leading_sentences(text: str, fits: Callable[[str], bool]) -> str:

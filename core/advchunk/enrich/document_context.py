@@ -58,9 +58,7 @@ class DocumentContext:
         return (str(title), *path) if title and path[:1] != (str(title),) else path
 
     def neighbors(self, chunk: Chunk, max_tokens: int, shown: int) -> tuple[str, str]:
-        """Return the last words of the chunk before a chunk at its level, and the first words of that after it. Each at
-        most ``max_tokens``, and nothing of the document's first ``shown`` characters.
-        """
+        """Return the last words before a chunk and the first after it, from its neighbors, past the first ``shown``."""
         text, same, at = self.document.text, *self._neighbors[id(chunk)]
         start = same[at - 1].start if at else chunk.start
         end = same[at + 1].end if at + 1 < len(same) else chunk.end
@@ -87,10 +85,8 @@ class DocumentContext:
     @cached_property
     def _lead(self) -> str:
         """The first sentence of the document, in one line; "" if it has none."""
-        text, blocks = (
-            self.document.text,
-            self.document.blocks or [Block("paragraph", Span(0, len(self.document.text)))],
-        )
+        text = self.document.text
+        blocks = self.document.blocks or [Block("paragraph", Span(0, len(text)))]
         for start, end in (block.span for block in blocks if block.kind in ("paragraph", "turn")):
             piece = text[start : min(end, start + _MAX_LEAD)]
             first = single_line(next(iter(sentences(piece).strings()), ""))
@@ -153,8 +149,7 @@ def last_words(text: str, max_tokens: int, counter: Counter) -> str:
 
 def nearest_text(units: Units, spans: Sequence[Span], max_tokens: int) -> str:
     """Return the beginning of a text and what is nearest to a chunk in tokens, each half of ``max_tokens``, with
-    markers in place of the chunk and of omitted text. ``units`` have sizes, and each is either inside or outside of the
-    chunk.
+    markers for the chunk and for omitted text. Each of the ``units``, which have sizes, is inside or outside of it.
     """
     count, distance = units.token_counts(), token_distances(units, spans)
     outside = np.flatnonzero(distance >= 0)

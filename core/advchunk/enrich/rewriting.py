@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any, ClassVar, Final, NamedTuple
 
 from advchunk.engine import Plan
-from advchunk.enrich.base import Enricher, Estimate, Pairs, check_placeholders, default_prompt, get_property
+from advchunk.enrich.base import Enricher, Estimate, Pairs, check_placeholders, default_prompt
 from advchunk.enrich.document_context import DocumentContext, fold_case_and_space
 from advchunk.enrich.faithfulness import invented, unfaithful_edit
 from advchunk.errors import ConfigurationError, is_number, require, require_answer
-from advchunk.models.prompts import TEXT, fill_prompt, object_schema, single_line, unescape
+from advchunk.models.prompts import TEXT, fill_prompt, get_property, object_schema, single_line, unescape
 from advchunk.records import Chunk, with_context, written_metadata
 from advchunk.text.detection import AUTO, declared_language, language_of
 
@@ -39,9 +39,8 @@ class Rewriting(Enricher):
     r"""Write a self-contained version of each chunk to ``metadata["rewritten"]``.
 
     In three stages the model asks questions that the chunk leaves open, answers those that the document answers, with
-    quotes, and works the answers into the chunk. If there are no questions or no answers, nothing is written, and
-    ``metadata["rewritten_status"]`` is "nothing missing" or "nothing stated". `enriched_text` returns the rewritten
-    text in place of the original.
+    quotes, and works the answers into the chunk. Without questions or answers nothing is written, and
+    ``metadata["rewritten_status"]`` is "nothing missing" or "nothing stated". See `enriched_text`.
 
     Answers are checked without a model, by their words. A fact is used only if its quote is in the document, and each
     of its words, function words aside, is in the quote, the chunk, or the titles above. The rewritten chunk must
@@ -50,8 +49,7 @@ class Rewriting(Enricher):
     has no others. Of 140 completions in four languages that the rules were chosen on 134 are accepted, and of 24 that
     were written after the rules 22; all 234 changes of meaning made in them are refused (tests/data).
 
-    If a rewritten chunk and its context exceed ``max_tokens`` it is dropped, with a warning, and the status is "over
-    max_tokens".
+    A rewritten chunk that exceeds ``max_tokens`` is dropped, with a warning and the status "over max_tokens".
 
     Parameters
     ----------

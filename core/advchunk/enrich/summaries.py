@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, NamedTuple
 
 from advchunk.engine import ChatRequest, Plan
-from advchunk.enrich.base import Enricher, Estimate, check_placeholders, default_prompt, get_property
+from advchunk.enrich.base import Enricher, Estimate, check_placeholders, default_prompt
 from advchunk.enrich.document_context import DocumentContext
 from advchunk.errors import is_integer, require, require_answer
-from advchunk.models.prompts import TEXT, fill_prompt, object_schema, single_line
+from advchunk.models.prompts import TEXT, fill_prompt, get_property, object_schema, single_line
 from advchunk.records import Chunk
 
 _NOTES, _SUMMARY = object_schema(needs=TEXT, says=TEXT), object_schema(summary=TEXT)
@@ -28,14 +28,12 @@ class SummaryPrompts(NamedTuple):
 class Summaries(Enricher):
     r"""Add a context-aware summary of one sentence to each chunk's ``context``, in two stages.
 
-    First the model sees the document and the chunk, and says in two sentences what the chunk lacks and what it says.
-    Then it condenses these to one sentence, without the document. The sentence follows titles and headings in
-    ``context``, so it is embedded and searched with the text and counts in ``tokens``; it is also in
-    ``metadata["summary"]``. The text does not change.
+    First the model sees the document and the chunk, and says what the chunk lacks and what it says. Then it condenses
+    this to one sentence. The sentence follows titles and headings in ``context``, so it is embedded and searched with
+    the text and counts in ``tokens``; it is also in ``metadata["summary"]``. The text does not change.
 
     The prompt of the first stage has the whole document if it fits into ``max_context``. Otherwise it has the outline
-    of its headings, and half of the rest is for the beginning of the document, where names are introduced, and half for
-    the text nearest to the chunk.
+    of its headings, and half of the rest each for its beginning, with its names, and the text near the chunk.
 
     A sentence of more than ``summary_tokens`` is asked for again. If ``max_tokens`` leaves no room for it, it is left
     out, with a warning, and ``metadata["summary_status"]`` is "over max_tokens".
@@ -48,8 +46,7 @@ class Summaries(Enricher):
     References
     ----------
     Zhao et al. 2024, "Meta-Chunking: Learning text segmentation and semantic completion via logical perception",
-    two-stage context-aware summary generation. The prompts are ours, and so is what is shown of a document that does
-    not fit.
+    two-stage context-aware summary generation. The prompts, and what they show, are ours.
 
     Examples
     --------

@@ -40,8 +40,6 @@ _COOLDOWN = 30.0  # least seconds before a store that failed is tried again
 _PATIENCE = 0.05  # greatest share of the time that is spent on a store that fails
 _LOCK = Lock()
 _log = logging.getLogger("advchunk")
-
-
 _MAX_KEYS = 500  # per SQL statement; SQLite's own limit is 999 or more
 _LOCK_TIMEOUT = 5.0  # seconds to wait for another process; then calling the model is better
 
@@ -123,8 +121,7 @@ class FileStore:
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class RedisStore:
     """A store in Redis or a server with its protocol, at a ``redis://``, ``rediss://`` or ``unix://`` URL, whose
-    password is never shown. Raises `ConfigurationError` for a URL that the client does not take, `MissingExtra` without
-    ``redis``.
+    password is never shown. Raises `ConfigurationError` for a URL that the client does not take, or `MissingExtra`.
     """
 
     url: str = field(repr=False)
@@ -132,13 +129,12 @@ class RedisStore:
     def __post_init__(self) -> None:
         with suppress(ValueError):
             hide(unquote(urlsplit(self.url).password or ""))
-        rule = "the URL of a cache must be redis://HOST:PORT/NUMBER, rediss://... or unix://PATH, "
-        rule += "with options that the redis client takes and the password percent-encoded"
-        is_valid = False
         with suppress(ValueError, TypeError, AttributeError):  # which may hold a part of the password
             _redis_client(self.url, os.getpid()).connection_pool.make_connection()  # does not connect yet
-            is_valid = True
-        require(is_valid, rule, "another")
+            return
+        rule = "the URL of a cache must be redis://HOST:PORT/NUMBER, rediss://... or unix://PATH, "
+        rule += "with options that the redis client takes and the password percent-encoded"
+        require(False, rule, "another")
 
     def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
         """Return the stored values."""
@@ -175,9 +171,7 @@ def _batches(keys: Sequence[str]) -> Iterator[list[str]]:
 
 
 class _CircuitBreaker:
-    """Skips a store for a while after it failed, and logs one warning until it works again. A failed read suspends
-    writing too (it would be of no use), a failed write not reading (a full disk can be read).
-    """
+    """Skips a store for a while after it failed; one warning is logged until it works. A full disk is still read."""
 
     def __init__(self, store: Store) -> None:
         ours = isinstance(store, (FileStore, RedisStore))
@@ -251,9 +245,8 @@ def _decode(kind: str, item: Any, value: bytes) -> Any:
 
 def _stack(rows: list[Any]) -> Floats:
     widths = sorted({len(row) for row in rows})
-    require_answer(
-        len(widths) == 1, f"an embedder must return rows as long as those in its cache, got lengths {widths}"
-    )
+    rule = "an embedder must return rows as long as those in its cache"
+    require_answer(len(widths) == 1, f"{rule}, got lengths {widths}")
     return np.stack(rows)
 
 

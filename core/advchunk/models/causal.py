@@ -32,9 +32,7 @@ class _Chooses(Protocol):
 
 
 class LanguageModel(_Scores, _Chooses, Protocol):
-    """A custom model: ``surprise`` scores texts, ``choose`` answers; a chunker needs one of them. Optional:
-    ``model_name`` (for fingerprints). An awaited call runs in a thread.
-    """
+    """A custom model with ``surprise``, ``choose``, or both; optional: ``model_name`` (for fingerprints)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +40,7 @@ class CausalLM:
     """A language model that answers `engine.Score` and `engine.Choose`, or raises `BadModelOutput`.
 
     Instances are equal if they wrap equal models and have the same measure: the mean of a unit's tokens'
-    "cross-entropy", in nats, or "perplexity". ``batch_size`` (texts or prompts per call) is 1, so that each document is
-    timed on its own.
+    "cross-entropy", in nats, or "perplexity". ``batch_size`` (texts or prompts a call) is 1: documents are timed alone.
     """
 
     model: Any
@@ -111,8 +108,7 @@ def as_causal(
 ) -> CausalLM:
     """Return a model for a name or path for Hugging Face transformers, such as a GGUF file's, or "smollm2" (small,
     English); a (model, tokenizer) pair or text-generation pipeline of transformers, or LangChain's or LlamaIndex's
-    wrapper of one; or a `LanguageModel`, to which ``max_context`` and ``evict`` (`huggingface.HuggingFaceLM`) do not
-    apply.
+    wrapper of one; or a `LanguageModel`. ``max_context`` and ``evict``: see `huggingface.HuggingFaceLM`.
 
     Raises `MissingModel` for None, `ConfigurationError` for anything else, `MissingExtra` or `ModelUnavailable` if the
     library or the files of a named model are missing.

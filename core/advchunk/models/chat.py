@@ -8,7 +8,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from inspect import isawaitable, signature
@@ -57,8 +57,7 @@ class Budget:
     """A limit on the cost of calls, as long as models respect ``max_tokens``. Threads and tasks may share it.
 
     Before a call its maximum cost is reserved: a token per byte of the prompt, the upper bound for tokenizers, and
-    ``max_tokens`` for the answer. After the call its real cost is counted, in full if there is no answer: it may be
-    billed.
+    ``max_tokens`` for the answer. After the call its real cost is counted, in full without an answer.
 
     Parameters
     ----------
@@ -79,8 +78,7 @@ class Budget:
     _reserved: int = field(default=0, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("requests", "tokens"):
-            limit = getattr(self, name)
+        for name, limit in (("requests", self.requests), ("tokens", self.tokens)):
             require(limit is None or is_integer(limit, 0), f"{name} must be a whole number >= 0 or None", limit)
 
     @staticmethod
@@ -90,15 +88,12 @@ class Budget:
         return sum(map(len, texts)) + _MESSAGE_OVERHEAD * len(texts), request.max_tokens
 
     def reserve(self, tokens: int) -> bool:
-        """Reserve tokens for a call; return False if it must wait for the cost of calls in flight.
-
-        Raise `BudgetExceeded` if the call may exceed the budget, independent of those in flight.
-        """
+        """Reserve tokens for a call; False: wait for calls in flight. `BudgetExceeded` if it may exceed the budget."""
         with _LOCK:
+            spent, limit = self.spent.tokens, inf if self.tokens is None else self.tokens
             if self.requests is not None and self.spent.requests >= self.requests:
                 msg = f"the budget of {self.requests} requests is spent"
                 raise BudgetExceeded(msg)
-            spent, limit = self.spent.tokens, inf if self.tokens is None else self.tokens
             if spent + tokens > limit:
                 msg = f"{spent} tokens of a budget of {limit} are spent, and the next call may take {tokens}"
                 raise BudgetExceeded(msg)
@@ -230,9 +225,7 @@ class Chat(ABC):
 
 @dataclass(eq=False)
 class CalledChat(Chat):
-    """A framework's model or a function, with its own settings: temperature, retries, timeouts. Instances are equal if
-    they wrap the same model, so that the engine can merge their requests.
-    """
+    """A framework's model or a function, with its own settings; equal to any other of the same model."""
 
     model: Any
     call: Callable[[Any], Any] = field(repr=False)
@@ -336,10 +329,9 @@ def _of_llamaindex(request: ChatRequest) -> list[Any]:
 
 
 def _of_function(function: Callable[..., Any]) -> Callable[[ChatRequest], Any]:
-    try:
+    first = ""
+    with suppress(TypeError, ValueError):  # some builtins have no signature
         first = next(iter(signature(function).parameters), "")
-    except (TypeError, ValueError):  # some builtins have no signature
-        first = ""
     return message_dicts if first == "messages" else lambda request: "\n\n".join(text for _, text in request.messages)
 
 
@@ -387,10 +379,8 @@ def _reply(reply: Any) -> Reply:
         content = "".join(part if isinstance(part, str) else part.get("text", "") for part in content)
     require_answer(isinstance(content, str), f"a chat model must answer with text, got {type(reply).__name__}")
     usage = getattr(reply, "usage_metadata", None) or getattr(reply, "additional_kwargs", None) or {}
-    tokens_in, tokens_out = usage.get("input_tokens"), usage.get("output_tokens")
-    if tokens_in is None:
-        tokens_in, tokens_out = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    return Reply(content, as_token_count(tokens_in), as_token_count(tokens_out))
+    names = ("prompt_tokens", "completion_tokens") if "prompt_tokens" in usage else ("input_tokens", "output_tokens")
+    return Reply(content, *(as_token_count(usage.get(name)) for name in names))
 
 
 def _without_traceback(error: Exception) -> Exception:

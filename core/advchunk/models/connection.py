@@ -50,9 +50,8 @@ class TransientRefusalError(TransientError, RefusedError):
 class _Client:
     """The client of the ``openai`` library, which holds the key. A pickled copy and a forked process make their own."""
 
-    def __init__(self) -> None:
-        self.client: Any = None
-        self.loop: Any = None  # which owns the connections
+    client: Any = None
+    loop: Any = None  # which owns the connections
 
     def __reduce__(self) -> tuple[type[_Client], tuple[()]]:
         return _Client, ()
@@ -77,8 +76,7 @@ class Endpoint:
         # A value that may contain a key is not shown, so that it does not get into a log.
         rule = "base_url must be http(s)://host/..., without user, password or query"
         require(is_plain_url(self.base_url), rule, "another")
-        for name in ("model", "api_key_env"):
-            value = getattr(self, name)
+        for name, value in (("model", self.model), ("api_key_env", self.api_key_env)):
             require(isinstance(value, str) and value != "", f"{name} must be a name", type(value).__name__)
         require(is_number(self.timeout) and self.timeout > 0, "timeout must be > 0 seconds", self.timeout)
         require(is_integer(self.retries, 0), "retries must be a whole number >= 0", self.retries)
@@ -168,19 +166,17 @@ def _disconnect(client: Any, loop: asyncio.AbstractEventLoop) -> None:
 
 def is_plain_url(base_url: Any) -> bool:
     """Return True if this is the URL of an endpoint without anything that might be secret."""
-    try:
+    with suppress(ValueError, TypeError, AttributeError):
         url = urlsplit(base_url)
         bare = "@" not in url.netloc and not url.query and not url.fragment and (url.port is None or url.port > 0)
-    except (ValueError, TypeError, AttributeError):
-        return False
-    return url.scheme in ("http", "https") and bool(url.hostname) and bare and not re.search(r"\s", base_url)
+        return url.scheme in ("http", "https") and bool(url.hostname) and bare and not re.search(r"\s", base_url)
+    return False
 
 
 def _is_json(options: Any) -> bool:
-    try:
+    with suppress(ValueError, TypeError):
         return isinstance(options, Mapping) and bool(json.dumps(dict(options), allow_nan=False))
-    except (ValueError, TypeError):
-        return False
+    return False
 
 
 def _reason(error: Exception, status: int) -> str:

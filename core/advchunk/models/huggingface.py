@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from advchunk.errors import ConfigurationError, import_extra, require
+from advchunk.errors import import_extra, require
 from advchunk.models.counters import replace_surrogates, untruncated
 from advchunk.records import Floats, Ints
 
@@ -24,15 +24,20 @@ _PLACEHOLDER = "\ue000"  # for the prompt in a chat template
 
 
 class TokenReader:
-    """Runs a model over tokens, and caches its properties."""
+    """Runs a model over tokens, and caches its properties; equal to another of the same model."""
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
-        if not getattr(tokenizer, "is_fast", False):
-            msg = f"a language model needs a fast tokenizer, with offsets, got {type(tokenizer).__name__}"
-            raise ConfigurationError(msg)
+        rule = "a language model must have a fast tokenizer, with offsets"
+        require(getattr(tokenizer, "is_fast", False), rule, type(tokenizer).__name__)
         self.model, self.tokenizer = model.eval(), tokenizer
         self.prompts: list[tuple[list[int], Any]] = []  # tokens, and their keys and values; the latest last
         self.lock = threading.Lock()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TokenReader) and self.model is other.model
+
+    def __hash__(self) -> int:
+        return id(self.model)
 
     @cached_property
     def lead(self) -> list[int]:
@@ -65,9 +70,8 @@ class TokenReader:
         """Read (b, t) tokens after the cached ones; return the (b, last, v) logits of the last, and the new cache."""
         options = {"logits_to_keep": last} if "logits_to_keep" in signature(self.model.forward).parameters else {}
         out = self.model(input_ids=rows.to(self.model.device), past_key_values=cache, use_cache=True, **options)
-        if (cache := getattr(out, "past_key_values", None)) is None:
-            msg = f"a language model must keep keys and values, which {type(self.model).__name__} does not"
-            raise ConfigurationError(msg)
+        cache = getattr(out, "past_key_values", None)
+        require(cache is not None, "a language model must keep keys and values", type(self.model).__name__)
         return out.logits[:, -last:], cache
 
 
@@ -102,15 +106,6 @@ class HuggingFaceLM:
     reader: TokenReader = field(repr=False)
     max_context: int | None = None
     evict: float = 0.3
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, HuggingFaceLM) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def _key(self) -> tuple[Any, ...]:
-        return id(self.reader.model), self.max_context, self.evict
 
     @property
     def model_name(self) -> str:
@@ -206,8 +201,7 @@ class HuggingFaceLM:
 
 
 def distinguishing_prefixes(sequences: Sequence[tuple[int, list[int]]]) -> list[tuple[int, list[int]]]:
-    """Cut each option's sequences after the first token that distinguishes it from the other options. An option that is
-    a prefix of another raises `ConfigurationError`.
+    """Cut each option's sequences after the token that sets it apart; a prefix of another is a `ConfigurationError`.
 
     >>> distinguishing_prefixes([(0, [7, 1, 5]), (1, [7, 2]), (0, [8, 3]), (1, [8, 4, 6])])
     [(0, [7, 1]), (1, [7, 2]), (0, [8, 3]), (1, [8, 4])]

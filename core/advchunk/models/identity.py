@@ -4,6 +4,7 @@ import logging
 import os
 import pickle
 import sys
+from contextlib import suppress
 from functools import cache, partial
 from hashlib import sha256
 from inspect import iscoroutine
@@ -54,12 +55,10 @@ def type_name(resource: Any) -> str:
 def _lasting_digest(resource: Any) -> str:
     """Return a digest of the pickled state; an empty string if another process would not know it."""
     notebook = not hasattr(sys.modules["__main__"], "__file__")  # or a console, which may define a name again
-    if notebook and getattr(resource, "__module__", "") == "__main__":
-        return ""
-    try:
-        return sha256(pickle.dumps(resource)).hexdigest()[:16]
-    except (pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError):
-        return ""
+    with suppress(pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError):
+        if not notebook or getattr(resource, "__module__", "") != "__main__":
+            return sha256(pickle.dumps(resource)).hexdigest()[:16]
+    return ""
 
 
 def _process_digest(resource: Any, name: str) -> str:
@@ -125,10 +124,9 @@ def model_name(model: Any) -> str:
     for attribute in ("model_name", "model", "model_name_or_path", "name_or_path", "name"):
         if isinstance(value := getattr(model, attribute, None), str):
             return mask(value)  # it may be an address
-    try:
+    with suppress(AttributeError, TypeError, IndexError):
         return str(sentence_transformer(model)[0].auto_model.config.name_or_path)
-    except (AttributeError, TypeError, IndexError):
-        return ""
+    return ""
 
 
 def sentence_transformer(model: Any) -> Any:

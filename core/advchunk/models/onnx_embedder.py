@@ -37,8 +37,7 @@ class OnnxEmbedder:
 
     Raises
     ------
-    ConfigurationError : the model is not a transformer with mean, first-token or last-token pooling, or asks for other
-        inputs than text.
+    ConfigurationError : not a transformer with mean, first-token or last-token pooling, or other inputs than text.
     """
 
     def __init__(
@@ -114,9 +113,7 @@ class OnnxEmbedder:
 
 
 def token_batches(tokens: Ints, budget: int = BUDGET) -> list[Ints]:
-    """Return the indices of texts of (n,) ``tokens`` in batches, longest first. A batch has at most ``budget`` tokens
-    after padding, or a single text.
-    """
+    """Return the indices of texts of (n,) ``tokens`` in batches of at most ``budget`` with padding, longest first."""
     order = np.argsort(-tokens, kind="stable")
     edges = [0]
     while edges[-1] < len(order):
@@ -135,10 +132,8 @@ def embed_in_batches(embed: Callable[[list[_T]], Any], texts: Sequence[_T], toke
 
 def not_downloaded(name: str, error: Exception) -> ModelUnavailable:
     """Return the error for a model that is neither here nor on the hub."""
-    absent = f"embedder {name!r} is not on this machine and could not be downloaded from the Hugging Face hub"
-    return ModelUnavailable(
-        f"{absent}; for one behind an endpoint, pass an advchunk.OpenAIEmbedder: {first_line(error)}"
-    )
+    absent = f"embedder {name!r} is not on this machine and could not be downloaded from the Hugging Face hub; "
+    return ModelUnavailable(f"{absent}for one behind an endpoint, pass an advchunk.OpenAIEmbedder: {first_line(error)}")
 
 
 def _read_modules(folder: Path) -> tuple[Path, int, Callable[[Floats, Any], Floats], bool]:
@@ -155,10 +150,8 @@ def _read_modules(folder: Path) -> tuple[Path, int, Callable[[Floats, Any], Floa
     require(options.get("include_prompt", True), "the pooling must include the prompt", False)
     settings = _read(transformer / "sentence_bert_config.json")
     require(not settings.get("do_lower_case"), "the tokenizer itself must lowercase, not do_lower_case", True)
-    limits = (
-        _read(transformer / "tokenizer_config.json").get("model_max_length"),
-        _read(transformer / "config.json").get("max_position_embeddings"),
-    )
+    names = {"tokenizer_config.json": "model_max_length", "config.json": "max_position_embeddings"}
+    limits = (_read(transformer / file).get(name) for file, name in names.items())
     limit = settings.get("max_seq_length") or min(filter(None, limits), default=0)
     require(0 < limit < 1e9, f"the files in {transformer} must state the limit of the model in tokens", limit)
     return transformer, limit, _POOLING[mode], "Normalize" in kinds

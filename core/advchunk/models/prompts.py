@@ -3,10 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from advchunk.errors import BadModelOutput
 from advchunk.text.counters import Counter
 
+_T = TypeVar("_T")
 _ESCAPES: Final = {"<": "&lt;", "[": "&#91;"}
 # The signs of a turn in the templates of chat models, some of which read them in messages too.
 _TURNS: Final = r"<(?=\|\w|/?(?:start_of_turn|end_of_turn)>|</?sys>)|\[(?=/?inst\])"
@@ -64,3 +66,12 @@ def single_line(text: str) -> str:
 def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON Schema of an object with these properties, all of them required."""
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+def get_property(answer: Any, name: str, kind: type[_T]) -> _T:
+    """Return a property of an answer; raise `BadModelOutput` if it is missing or has another type."""
+    value = answer.get(name) if isinstance(answer, dict) else None
+    if isinstance(value, kind):
+        return value
+    msg = f"an answer must have {name!r}, a {kind.__name__}, got {str(answer)[:80]!r}"
+    raise BadModelOutput(msg)

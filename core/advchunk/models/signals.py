@@ -54,11 +54,6 @@ def breakpoint_threshold(distances: Floats, rule: ThresholdRule, amount: float) 
     return distances, float(np.percentile(distances, amount))
 
 
-def threshold_for_chunks(distances: Floats, number: int) -> float:
-    """Return the threshold that ``number`` - 1 distances exceed, fewer with ties; LangChain's can be off by one."""
-    return float(np.sort(distances)[-number]) if number <= len(distances) else -np.inf
-
-
 def block_similarity(words: Terms, block: int) -> Floats:
     """Return the (n - 1,) cosines of the term counts of up to ``block`` units before and after each gap.
 
@@ -111,10 +106,7 @@ def cutoff(scores: Floats, z: float) -> float:
 
 
 def depth_scores(similarity: Floats) -> Floats:
-    """Return each gap's depth below the peaks on both sides, >= 0 (Hearst 1997, "TextTiling", section 5.3).
-
-    It is the sum of the climbs to the left and to the right while the similarity does not fall.
-    """
+    """Return each gap's climbs to the peaks left and right, >= 0 (Hearst 1997, "TextTiling", section 5.3)."""
 
     def climb(s: Floats) -> Floats:
         is_peak = np.r_[False, s[:-1] < s[1:]]  # the value to the left is lower
@@ -140,8 +132,7 @@ def window_sums(rows: Floats, width: int) -> tuple[Floats, Floats]:
 
 def jensen_shannon(p: Floats, q: Floats) -> Floats:
     """Return the (n,) Jensen-Shannon divergences, 0..1 bits, of the rows of two (n, k) arrays of values >= 0. Rows are
-    scaled to sum to 1; none may be all zero. Lin 1991, "Divergence measures based on the Shannon entropy", IEEE
-    Transactions on Information Theory 37(1).
+    scaled to sum to 1; none may be all zero. Lin 1991, "Divergence measures based on the Shannon entropy".
     """
     p, q = (x / x.sum(axis=1, keepdims=True) for x in (p, q))
     m = (p + q) / 2

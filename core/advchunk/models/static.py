@@ -1,7 +1,6 @@
 """The built-in default embedder: a table of token vectors, in numpy, and in scipy once there is much to embed.
 
-A text's vector is the sum of its tokens' vectors, scaled to length 1. The table was distilled from all-MiniLM-L6-v2;
-see assets/MODEL_CARD.md for the method and the quality.
+A text's vector is the scaled sum of its tokens' vectors, distilled from all-MiniLM-L6-v2 (assets/MODEL_CARD.md).
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ _shared_table = list[NDArray[np.float32]]()  # of another process
 class StaticEmbedder:
     """Embed texts as bags of tokens: about 75,000 sentences per second, English in practice.
 
-    A row depends only on its own text, to the last bit, and not on the rest of the batch. The (n, d) float32 table has
-    a row for each token; zeros for a token without meaning.
+    A row depends only on its own text, to the last bit. The (n, d) float32 table has zeros for tokens without meaning.
 
     >>> vectors = default_embedder().embed(["A cat slept.", "The kitten was asleep.", "Taxes rose."])
     >>> vectors.shape

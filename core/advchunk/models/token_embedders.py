@@ -44,10 +44,7 @@ class DocumentEmbedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CheckedTokenEmbedder:
-    """A token embedder that returns what it must or raises `BadModelOutput`.
-
-    Instances are equal if they wrap the same model, so that the engine can merge their requests.
-    """
+    """A token embedder that returns what it must or raises `BadModelOutput`; equal to another of the same model."""
 
     model: Any
     owner: Any = field(repr=False)  # the embedder it belongs to

@@ -1,8 +1,7 @@
 """The tokenizer of uncased BERT, in the standard library and numpy.
 
 BERT cleans, strips accents and lowercases code point by code point, then splits at white space, so the tokens of a
-piece of text between two white spaces do not depend on the rest. Therefore a text is split first, and the tokens of
-each distinct piece are cached.
+piece between two white spaces do not depend on the rest, and are cached by piece.
 """
 
 from __future__ import annotations

@@ -9,13 +9,16 @@ PROLOGUE = r"[\ufeff\s]*(?:<\?xml[^>]*>\s*|<\?[^>]*\?>\s*|<!--(?s:.*?)-->\s*|<!D
 
 # Tags other than these, such as <p align=...>, begin READMEs.
 _HTML = rf"[\ufeff\s]*<!(?i:DOCTYPE\s+html)\b|{PROLOGUE}<(?i:html|head|body)\b"
-_ROWS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
-    ("markdown", "markdown", "Markdown, and prose", {"suffixes": (".md", ".markdown", ".mdx", ".qmd", ".rmd")}),
-    ("plain", "plain", "plain text", {"suffixes": (".txt",)}),
-    ("html", "html", "web pages", {"extra": "html", "suffixes": (".html", ".htm", ".xhtml"), "begins": _HTML}),
-    ("xml", "generic", "any other XML", {"shared_suffixes": (".xml", ".nxml", ".tei", ".jats")}),
-)
-REGISTRATIONS = tuple(
-    Registration(kind="reader", name=name, path=f"{__name__}.{module}", summary=summary, **more)
-    for name, module, summary, more in _ROWS
+
+
+def row(name: str, path: str, summary: str, **more: Any) -> Registration:
+    """Return the row of a reader."""
+    return Registration(kind="reader", name=name, path=f"{__name__}.{path}", summary=summary, **more)
+
+
+REGISTRATIONS = (
+    row("markdown", "markdown", "Markdown, and prose", suffixes=(".md", ".markdown", ".mdx", ".qmd", ".rmd")),
+    row("plain", "plain", "plain text", suffixes=(".txt",)),
+    row("html", "html", "web pages", extra="html", suffixes=(".html", ".htm", ".xhtml"), begins=_HTML),
+    row("xml", "generic", "any other XML", shared_suffixes=(".xml", ".nxml", ".tei", ".jats")),
 )

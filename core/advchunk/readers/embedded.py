@@ -7,7 +7,7 @@ what is not closed ends at a blank line, and is not searched twice.
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -144,15 +144,19 @@ def _html_insets(flat: str) -> Iterator[Inset]:
     for start, end in spans:
         yield Inset(_with_tags_before(flat, start), _TAGS_AFTER.match(flat, end).end(), "table")  # type: ignore[union-attr]
     halves = (tag.start() for tag in _ROW_TAG.finditer(flat) if _begins_line(flat, tag.start()))
-    last, after = (
-        0,
-        [start for start, _ in spans],
-    )  # tables that are not closed, or not opened, up to the next whole one
-    for at in sorted({*halves, *unclosed}):
-        if at >= last and not _is_inside(at, spans):
-            place = bisect_right(after, at)
-            last = _half_end(flat, at, after[place] if place < len(after) else len(flat))
-            yield Inset(at, last, "table")
+    yield from _unclosed(flat, sorted({*halves, *unclosed}), spans, _half_end)
+
+
+def _unclosed(
+    flat: str, starts: Iterable[int], whole: list[tuple[int, int]], find_end: Callable[[str, int, int], int]
+) -> Iterator[Inset]:
+    """Yield tables that are not closed, or not opened, from ascending ``starts`` on, up to the next whole one."""
+    last = 0
+    for start in starts:
+        if start >= last and not _is_inside(start, whole):
+            place = bisect_right(whole, (start, start))
+            last = find_end(flat, start, whole[place][0] if place < len(whole) else len(flat))
+            yield Inset(start, last, "table")
 
 
 def _details(flat: str) -> Iterator[Inset]:
@@ -244,14 +248,13 @@ def _environments(flat: str) -> Iterator[Inset]:
     spans = _outermost(spans)
     yield from (Inset(*span, "code") for span in listings)
     yield from (Inset(*span, "table") for span in spans)
-    last = 0
-    for name, at in stack:  # those that are not closed
-        if at >= last and name != "array" and _begins_line(flat, at) and not _is_inside(at, spans):
-            place = bisect_right(spans, (at, at))
-            most = spans[place][0] if place < len(spans) else len(flat)
-            blank = _BLANK_LINE.search(flat, at, most)
-            last = _stripped(flat, at, blank.start() if blank else most)
-            yield Inset(at, last, "table")
+    lost = (start for name, start in stack if name != "array" and _begins_line(flat, start))
+    yield from _unclosed(flat, lost, spans, _paragraph_end)
+
+
+def _paragraph_end(flat: str, start: int, most: int) -> int:
+    blank = _BLANK_LINE.search(flat, start, most)
+    return _stripped(flat, start, blank.start() if blank else most)
 
 
 def _listings(flat: str, tokens: Sequence[re.Match[str]]) -> Iterator[tuple[int, int]]:

@@ -24,20 +24,23 @@ def read_file(
     encoding: str | None = None,
     content: Content = "all",
     hidden: bool = False,
+    links: bool = False,
 ) -> Document:
     """Read a file with its layout; its path is the document's id.
 
     Parameters
     ----------
-    path : of text, or of a binary format such as PDF, which needs the extra "pdf" (`readers.pages.pdf`).
+    path : a file of text, or of a binary format such as PDF, which needs the extra "pdf" (`readers.pages.pdf`).
     markup : format of the text; None detects it from the suffix, and from the text if the suffix is ambiguous
         (`readers.formats.detect_file_format`); "auto" detects it from the text alone, except source code.
     metadata : overrides the metadata in the file.
-    encoding : of the text; None finds it (`readers.encodings.decode`). It is metadata, ``encoding``, unless it is
-        UTF-8.
+    encoding : encoding of the text; None detects it (`readers.encodings.decode`). Unless it is UTF-8, it is kept as
+        ``encoding`` in the metadata.
     content : "main" keeps of a web page only what it is about (`readers.html`), which needs the extra "web". What was
         left out is counted in the metadata, ``left_out``.
     hidden : read what the file hides, too, such as text, sheets, rows, and slides (`readers.office`).
+    links : write the links of web pages, Office files, and e-books as in Markdown, with their addresses; else just
+        their text.
 
     Raises
     ------
@@ -46,7 +49,7 @@ def read_file(
     MissingExtra : the parser for the format is not installed.
     """
     check_content(content)
-    options = {"content": content, "hidden": hidden}
+    options = {"content": content, "hidden": hidden, "links": links}
     return only(read_documents(path, markup=markup, metadata=metadata, encoding=encoding, options=options))
 
 
@@ -62,31 +65,16 @@ def read_documents(
     """Read a file as one document (`read_file`), or each record of PubMed, or message and attachment of mail."""
     name = (markup in (None, "auto") and formats.binary_format(path)) or markup
     if name and formats.is_binary(name):
-        data = Path(path).read_bytes() if data is None else data
-        reader = formats.find_reader(name)
-        if not hasattr(reader, "read_all"):
-            return [read_bytes(data, name, id=str(path), metadata=metadata, options=options)]
+        data, reader = Path(path).read_bytes() if data is None else data, formats.find_reader(name)
+        is_many = hasattr(reader, "read_all")
+        read = reader.read_all if is_many else reader.read
+        own = formats.accepted(read, {**(options or {}), "options": options})
         with formats.report_reader(name, str(path)):
-            records = reader.read_all(data, id=str(path), metadata=metadata)
-        return [without_controls(formats.check_read(record, name)) for record in records]
+            records = read(data, id=str(path), metadata=metadata, **own)
+        return [without_controls(formats.check_read(own, name)) for own in (records if is_many else [records])]
     document = read_text(path, metadata=metadata, encoding=encoding, data=data)
     name = name or formats.detect_file_format(document.id, document.text)
     return split_records(document, name) or [formats.read(document, name, options)]
-
-
-def read_bytes(
-    data: bytes,
-    markup: str,
-    *,
-    id: str = "",
-    metadata: Mapping[str, Any] | None = None,
-    options: Mapping[str, Any] | None = None,
-) -> Document:
-    """Read the bytes of a file in a format whose reader takes bytes (``markup``); see `read_documents`."""
-    read = formats.find_reader(markup).read
-    with formats.report_reader(markup, id):
-        derived = read(data, id=id, metadata=metadata, **formats.accepted(read, options))
-    return without_controls(formats.check_read(derived, markup))
 
 
 def split_records(document: Document, markup: str) -> list[Document]:

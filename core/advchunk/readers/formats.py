@@ -1,7 +1,7 @@
 """Detect the format of a document, and read it with the reader for that format."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -122,16 +122,13 @@ def _by_suffix() -> Mapping[str, Registration]:
     suffixes = dict[str, Registration]()
     for row in registry.rows_of("reader"):
         own = getattr(row.load(), "suffixes", ()) if row.suffixes is None else row.suffixes
-        if row.is_ours or _are_new(own, suffixes.keys() | _shared_suffixes().keys()):
+        taken = suffixes.keys() | _shared_suffixes().keys()
+        are_new = (suffix == f".{suffix[1:].lower()}" and suffix not in taken for suffix in own)
+        if row.is_ours or (not isinstance(own, str) and all(are_new)):
             suffixes |= dict.fromkeys(own, row)
         else:
             row.reject(f"its suffixes must be a tuple of new ones with a dot, in lower case, got {own!r}")
     return suffixes
-
-
-def _are_new(suffixes: Any, taken: Set[str]) -> bool:
-    is_new = (suffix == f".{suffix[1:].lower()}" and suffix not in taken for suffix in suffixes)
-    return not isinstance(suffixes, str) and all(is_new)
 
 
 @cache

@@ -1,6 +1,4 @@
-"""Read XML of any other kind: titles become headings, and the text of all other elements paragraphs; attributes are
-dropped.
-"""
+"""Read XML of any other kind: titles become headings, other elements paragraphs; attributes are dropped."""
 
 import logging
 from collections.abc import Mapping

@@ -15,9 +15,7 @@ _T = TypeVar("_T")
 
 
 class Object:
-    """A JSON object, whose path is ``key`` in ``parent``, and ``index`` if there is a list. A missing or null value is
-    empty, zero or None; one of the wrong type raises `ConfigurationError` with the path.
-    """
+    """A JSON object. What is missing or null is empty, zero or None; a wrong value raises an error with its path."""
 
     __slots__ = ("_index", "_key", "_members", "_parent")
 

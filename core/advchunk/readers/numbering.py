@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from advchunk.readers.counting import format_count
 from advchunk.records import Block, BlockKind
 from advchunk.text.tiling import has_one
 
@@ -28,7 +29,7 @@ _HAN_KINDS: Final = {sign: kind for kind, signs in _DATA["han"].items() for sign
 _HAN: Final = {sign: value for value, signs in enumerate(("〇零", "一", "二两", *"三四五六七八九")) for sign in signs}
 _HAN_TENS: Final = {"十": 10, "百": 100, "千": 1000}
 _HAN_DIGITS: Final = "".join([*_HAN, *_HAN_TENS])
-_ROMAN: Final = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
+_ROMAN: Final = {format_count(number, "upperRoman"): number for number in range(1, 400)}
 _NUMBER_WORDS: Final = {
     form: value
     for value, words in enumerate(_DATA["numbers"], 1)
@@ -154,10 +155,10 @@ def _read_letters(label: str) -> Iterator[tuple[str, Value]]:
     letters = label.strip("().")
     if (label[0] == "(" and label[-1] == ".") or not (letters.islower() or letters.isupper()):
         return  # "(a." and "Ia)"
-    if len(letters) == 1 or (len(letters) == 2 and letters[0] == letters[1] and letters[0].upper() not in _ROMAN):
+    if len(letters) == 1 or (len(letters) == 2 and letters[0] == letters[1] and letters[0].upper() not in "CILVX"):
         style = label.replace(letters, "a" if letters.islower() else "A")
         yield style, (ord(letters[0].lower()) - 96 + 26 * (len(letters) - 1),)
-    if value := _roman_value(letters):
+    if value := _ROMAN.get(letters.upper()):
         yield label.replace(letters, "i" if letters.islower() else "I"), (value,)
 
 
@@ -176,19 +177,10 @@ def _counts(count: str) -> Iterator[Value]:
     stem = count[:-1] if suffix else count
     if stem.isdecimal():
         yield int(stem), suffix
-    elif value := _roman_value(stem):
+    elif value := _ROMAN.get(stem.upper()):
         yield value, suffix
     if len(count) == 1 and count.isupper():
         yield ord(count) - 64, 0
-
-
-def _roman_value(letters: str) -> int:
-    """Return the value of a Roman number; 0 if it is none."""
-    upper = letters.upper()
-    if not re.fullmatch(r"C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})", upper):
-        return 0
-    values = [_ROMAN[letter] for letter in upper]
-    return sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
 
 
 def _han_value(digits: str) -> int:

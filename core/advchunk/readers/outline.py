@@ -19,17 +19,7 @@ from typing import Any, Final, TypeAlias
 
 from advchunk.readers import numbering
 from advchunk.readers.markdown import heading_text, trim
-from advchunk.readers.numbering import (
-    EDGES,
-    RANKS,
-    WIDE,
-    Mark,
-    Value,
-    end_of_line,
-    find_marks,
-    is_capitalized,
-    is_title,
-)
+from advchunk.readers.numbering import EDGES, RANKS, WIDE, Mark, Value, end_of_line, find_marks, is_title
 from advchunk.records import Block, BlockKind, Document, Span
 from advchunk.text.patterns import Patterns, find_all, named
 from advchunk.text.tiling import flatten, next_non_space, paragraph_edges
@@ -109,9 +99,7 @@ def outlined(document: Document) -> Document:
 
 
 def with_headings(document: Document, headings: Patterns) -> Document:
-    """Return a document with the units that match the user's patterns as blocks, or itself without any. Of several
-    patterns that match, the outermost counts; in code, tables and the like, none does.
-    """
+    """Return a document with what matches the user's patterns as blocks: of several the outermost, none in code."""
     flat = flatten(document.text)
     blocks = document.blocks or _paragraphs(flat)
     matches = sorted(_matches(flat, blocks, headings), key=lambda pair: (pair[1].start, pair[0]))
@@ -383,11 +371,8 @@ def _has_text(flat: str, tree: Sequence[_Unit]) -> bool:
     bare = sum(_is_bare(flat, unit, end) for unit, end in leaves)
     is_named = any(unit.run.is_named for unit in main)
     inside = sum(not unit.mark.in_heading for unit in tree)
-    return (
-        len(tree) >= (2 if is_named else numbering.FEWEST)
-        and 2 * bare <= len(leaves)
-        and (is_named or 3 * inside > len(tree))
-    )
+    are_enough = len(tree) >= (2 if is_named else numbering.FEWEST)
+    return are_enough and 2 * bare <= len(leaves) and (is_named or 3 * inside > len(tree))
 
 
 def _is_bare(flat: str, unit: _Unit, end: int) -> bool:
@@ -433,7 +418,9 @@ def _title(flat: str, mark: Mark) -> tuple[str, bool]:
     if is_title(rest):
         return rest, True
     run_in = _RUN_IN.match(rest, len(rest) - len(rest.lstrip(EDGES)))
-    is_short = run_in is not None and len(run_in[0].split()) <= numbering.RUN_IN_WORDS and is_capitalized(run_in[0])
+    is_short = (
+        run_in is not None and len(run_in[0].split()) <= numbering.RUN_IN_WORDS and numbering.is_capitalized(run_in[0])
+    )
     return (rest[: run_in.end()] if run_in and is_short else "", False)
 
 

@@ -150,12 +150,7 @@ class TableCell:
 
 
 def add_table(
-    writer: Writer,
-    groups: Sequence[Sequence[Sequence[TableCell]]],
-    heads: int = 0,
-    least: int = 1,
-    *,
-    is_layout: bool = False,
+    writer: Writer, groups: Sequence[Sequence[Sequence[TableCell]]], heads: int, least: int, *, is_layout: bool = False
 ) -> None:
     """Write a table of data (`spanned_table`, `count_heads`), or, if it is layout, the blocks of its cells. It is
     layout if it says so, has one column, furniture, or no header cells and many cells with more than data.

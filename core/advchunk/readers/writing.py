@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from advchunk.errors import require
 from advchunk.records import Block, BlockKind, Document, Place, Span
@@ -14,6 +14,15 @@ Furniture: TypeAlias = Literal["drop", "keep"]
 
 Content: TypeAlias = Literal["all", "main"]
 """Of a web page, all that it shows, or only what it is about."""
+
+
+class ReadingOptions(TypedDict, total=False):
+    """Options of reading files; see `readers.files.read_file`."""
+
+    encoding: str | None
+    content: Content
+    hidden: bool
+    links: bool
 
 
 def check_content(content: Content) -> None:

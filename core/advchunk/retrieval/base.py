@@ -66,7 +66,7 @@ class BaseRetriever(ABC):
 
     @abstractmethod
     def _change(self, added: Mapping[str, IndexedDocument], removed: Iterable[str], notes: Mapping[str, Any]) -> None:
-        """Remove documents, add others in place of those of their names, and keep notes: all of them, or none."""
+        """Remove documents, add or replace others, and keep notes: all of this, or nothing."""
 
     @property
     def _keeps_vectors(self) -> bool:
@@ -141,7 +141,7 @@ class BaseRetriever(ABC):
         groups = {name: [chunk for chunk in group if chunk.embed_text] for name, group in groups.items()}
         for name, text in texts.items():
             wrong = [chunk.text for chunk in groups.get(name, []) if chunk.spans and not is_verbatim(chunk, text)]
-            require(not wrong, f"texts must be those of the spans of chunks; in {name!r} they are not", wrong[:1])
+            require(not wrong, f"chunks must have the text at their spans; in {name!r} they have another", wrong[:1])
         counted = iter(count_tokens([chunk for group in groups.values() for chunk in group], self._counter))
         return {name: list(islice(counted, len(group))) for name, group in groups.items()}
 
@@ -180,15 +180,16 @@ class BaseRetriever(ABC):
         order: PassageOrder = "rank",
         answer: AnswerLength | None = None,
         whole_chunks: bool = False,
+        min_coverage: float | None = None,
     ) -> list[Passage]:
         """Return passages for a prompt, of at most ``budget`` >= 1 tokens in all.
 
         They are cut for the query from the text of the best chunks and those beside them (`PassageCutter`). With
         ``whole_chunks``, and always over several levels, they are whole chunks, joined where they touch
         (`assemble_passages`). ``order`` "rank" sorts by best sentence or chunk, "document" by document and place;
-        ``answer`` replaces the retriever's.
+        ``answer`` replaces the retriever's. ``min_coverage`` replaces that of the cutter.
         """
-        return run_job(self._cutting(query, budget, order, answer, whole_chunks))
+        return run_job(self._cutting(query, budget, order, answer, whole_chunks, min_coverage))
 
     @checked
     async def apassages(
@@ -199,18 +200,26 @@ class BaseRetriever(ABC):
         order: PassageOrder = "rank",
         answer: AnswerLength | None = None,
         whole_chunks: bool = False,
+        min_coverage: float | None = None,
     ) -> list[Passage]:
         """Await `passages`, with the async method of the embedder."""
-        return await anext(adrive([self._cutting(query, budget, order, answer, whole_chunks)]))
+        return await anext(adrive([self._cutting(query, budget, order, answer, whole_chunks, min_coverage)]))
 
     def _cutting(
-        self, query: str, budget: int, order: PassageOrder, answer: AnswerLength | None, whole_chunks: bool
+        self,
+        query: str,
+        budget: int,
+        order: PassageOrder,
+        answer: AnswerLength | None,
+        whole_chunks: bool,
+        min_coverage: float | None,
     ) -> Job[list[Passage]]:
         check_sizes(budget=budget)
-        cutter = None if whole_chunks else self._cutter
+        options: dict[str, Any] = {"whole_chunks": whole_chunks, "min_coverage": min_coverage}
 
         def use(chunks: Collection[Chunk], ranking: Ranking, search: Search) -> list[Passage]:
-            return chunks.passages(query, ranking, budget, self._counter, cutter, order, search.merge)
+            own = budget, self._counter, self._cutter, order, search.merge
+            return chunks.passages(query, ranking, *own, **options)
 
         return Job(self._asking(query, answer, max(self._depth, DEPTH_TO_CUT), use))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,25 +191,30 @@ class Collection(Generic[_Item]):
         ranking: Ranking,
         budget: int,
         counter: Counter,
-        cutter: PassageCutter | None,
+        cutter: PassageCutter,
         order: PassageOrder = "rank",
         merge: float | None = None,
+        *,
+        whole_chunks: bool = False,
+        min_coverage: float | None = None,
     ) -> list[Passage]:
-        """Return passages for a question: cut, or whole chunks without a ``cutter`` and over several levels. ``merge``
-        is as `Search.merge`, of as many chunks as fill the budget.
+        """Return passages for a question: cut, or ``whole_chunks``, and always these over several levels. ``merge`` is
+        as `Search.merge`, of as many chunks as fill the budget; ``min_coverage`` as in `PassageCutter.cut`.
         """
-        if cutter is None or not self.hierarchy.is_flat:
+        if whole_chunks or not self.hierarchy.is_flat:
             if merge is not None and not self.hierarchy.is_flat:
                 tokens = np.array([chunk.tokens for chunk in self.chunks])
                 ranking = merge_within(ranking, self.hierarchy, self._sizes, merge, tokens, budget)
             passages = assemble_passages(self.hits(ranking), budget, counter, order=order, texts=self.texts)
+            passages = cutter.covering(question, self.hits(ranking.first(DEPTH_TO_CUT)), passages, min_coverage)
             return list(map(self._cited, passages))
         first = ranking.first(DEPTH_TO_CUT)
         near = self.positions.near(first.chunks, _MARGIN * cutter.around) if len(first) else np.arange(0)
         near = np.setdiff1d(near[self.allowed[near]], first.chunks)
         beside, hits = self.hits(Ranking(near, np.zeros(len(near)))), self.hits(first)
         texts = {key: text for key in {hit.document for hit in hits} if (text := self.texts.get(key)) is not None}
-        passages = cutter.cut(question, hits, budget, beside=beside, texts=texts or None, order=order, files=self.names)
+        around: dict[str, Any] = {"beside": beside, "texts": texts or None, "files": self.names}
+        passages = cutter.cut(question, hits, budget, order=order, min_coverage=min_coverage, **around)
         return list(map(self._cited, passages))
 
     def hits(self, ranking: Ranking) -> list[Hit]:

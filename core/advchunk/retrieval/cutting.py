@@ -6,7 +6,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self, TypeVar
@@ -15,7 +15,8 @@ import numpy as np
 
 from advchunk.errors import check_fields, checked, is_integer, is_number, require
 from advchunk.models.counters import TokenizerLike, as_counter
-from advchunk.records import Floats, Span, with_context, written_metadata
+from advchunk.models.scorers import Scorer, as_scorer
+from advchunk.records import Floats, Ints, Span, with_context, written_metadata
 from advchunk.retrieval.evidence import WindowScoring, soften
 from advchunk.retrieval.locating import Finder, is_whole, place_in_text
 from advchunk.retrieval.neighbors import TEMPERATURE
@@ -26,6 +27,7 @@ from advchunk.retrieval.passage_units import (
     Run,
     UnitReader,
     UnitTable,
+    coverage,
     headings_of,
     runs_in_text,
     runs_of_chunks,
@@ -35,6 +37,7 @@ from advchunk.retrieval.surroundings import Neighborhood, SurroundingsLike, as_s
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO
+from advchunk.text.search_terms import WordTerms
 from advchunk.text.terms import check_language, language_of_all
 
 DEPTH_TO_CUT = 200
@@ -43,6 +46,8 @@ DEPTH_TO_CUT = 200
 _AROUND = 350.0
 _HIT_WEIGHT = 0.1  # of the scores of the hits, where the words of the question have 1
 _MAX_REFUSED = 20  # sentences in a row that do not fit
+SCORER_WEIGHT = 0.2
+_JUDGED = 75.0  # tokens of the windows that a scorer is given
 _SCRAP = 8  # tokens of a passage that says nothing alone
 _Kind = TypeVar("_Kind")
 _log = logging.getLogger("advchunk")
@@ -81,23 +86,26 @@ class PassageCutter:
     spread of evidence to its neighbors (Lv and Zhai 2009, Positional language models).
 
     Units are sentences, table rows, records of JSON and YAML, code blocks and, in source code, definitions. A row or a
-    record that fits in the budget is taken whole or not at all; blocks and definitions have up to a third of the budget
-    and 300 tokens. The words of a table's head count for each of its rows, but not for their length. A heading stays
-    with the sentence below it. No passage crosses a gap in the known text.
+    record that fits in the budget is taken whole or not at all; so is a block or definition of at most 300 tokens that
+    fits in a third of it. The words of a table's head count for each of its rows, but not for their length. A heading
+    stays with the sentence below it. No passage crosses a gap in the known text.
 
     Parameters
     ----------
-    language : code of the language of sentences; None is that of the retriever, or "auto":
-        that of most of the hits.
-    tokenizer : counts tokens (`models.counters.as_counter`); None is that of the retriever, or the built-in WordPiece.
+    language : code of the language of the sentences; None is the retriever's, or "auto", the language of most hits.
+    tokenizer : counts tokens (`models.counters.as_counter`); None is the retriever's, or the built-in WordPiece.
     around : tokens on either side of a hit that passages may extend to, where the text is known, or of which chunks
         beside it have the middle, at the tokens per character of the hits, >= 0.
-    hit_weight : of the scores of the hits, where the words of the question have 1, >= 0.
+    hit_weight : weight of the scores of the hits, >= 0; the words of the question have 1.
     context : put the headings above a passage, and the head of the table that it starts in, before it, within the
         budget.
-    min_tokens : of a passage, unless the text around it has fewer, >= 0.
-    max_passages : at most so many, >= 1; None for any number.
+    min_tokens : minimum tokens of a passage, >= 0, unless the text around it has fewer.
+    max_passages : maximum number of passages, >= 1; None is unlimited.
+    min_coverage : minimum ``coverage`` of a passage, 0..1; the log says so if none has as much.
     scoring : how windows score sentences.
+    scorer : a model that knows more than words, such as an embedder or a cross-encoder (`models.scorers.as_scorer`). It
+        scores the windows of 75 tokens that start at the 300 best sentences by words, so its time is that of 300 texts.
+    scorer_weight : weight of the scores of the scorer, >= 0, where words have 1; None puts them in place of words.
 
     >>> from advchunk import RecursiveChunker
     >>> text = "Boil the water. Add green tea. Wait two minutes. Pour it into cups."
@@ -114,13 +122,19 @@ class PassageCutter:
     context: bool = True
     min_tokens: int = 0
     max_passages: int | None = None
+    min_coverage: float = 0.0
     scoring: WindowScoring = field(default_factory=WindowScoring)
+    scorer: Any = None
+    scorer_weight: float | None = SCORER_WEIGHT
 
     def __post_init__(self) -> None:
         check_fields(self)
         _ = self.language is None or check_language(self.language)
         require(isinstance(self.scoring, WindowScoring), "scoring must be a WindowScoring", self.scoring)
-        for name, value in {"around": self.around, "hit_weight": self.hit_weight}.items():
+        _check_coverage(self.min_coverage)
+        _ = self.scorer is None or self._scorer
+        weights = {"hit_weight": self.hit_weight, "scorer_weight": self.scorer_weight or 0.0}
+        for name, value in {"around": self.around, **weights}.items():
             require(is_number(value), f"{name} must be finite and >= 0", value)
         require(is_integer(self.min_tokens, 0), "min_tokens must be a whole number >= 0", self.min_tokens)
         valid = self.max_passages is None or is_integer(self.max_passages, 1)
@@ -137,11 +151,13 @@ class PassageCutter:
         texts: SurroundingsLike | None = None,
         order: PassageOrder = "rank",
         files: Mapping[str, str] | None = None,
+        min_coverage: float | None = None,
     ) -> list[Passage]:
         """Return passages for a question, of at most ``budget`` >= 1 tokens in all, from hits in any order.
 
         Sentences are taken in the order of their scores while they fit, until twenty in a row do not; one of up to 8
-        tokens, but no row, comes with those beside it. Headings that alone do not fit are left out.
+        tokens, but no row, comes with those beside it. So the best sentence is in every budget that it fits into.
+        Headings that alone do not fit are left out.
 
         Hits may overlap, repeat each other, and be parts of each other. A hit that is not the text of its spans in
         ``texts`` is found again there by its text, or stands alone and is cited without offsets; a warning in the log
@@ -156,6 +172,7 @@ class PassageCutter:
         order : "rank" sorts passages by their best sentence; "document" by their document and place.
         files : the names of files by the names of documents, if they differ; a suffix may say that a text is source
             code.
+        min_coverage : as that of the cutter, which None is.
         """
         require(is_integer(budget, 1), "budget must be a whole number >= 1", budget)
         check_order(order)
@@ -167,12 +184,20 @@ class PassageCutter:
         evidence = self._evidence(question, hits, around, budget, files or {})
         room, excess, passages = budget, 1, list[Passage]()
         while excess > 0:  # for a tokenizer whose counts of sentences do not add up to those of passages
-            passages = [evidence.passage(run) for run in self._fill(evidence, room)] if room > 0 else []
+            passages = [evidence.passage(run) for run in self._fill(evidence, budget, room)] if room > 0 else []
             excess = sum(passage.tokens for passage in passages) - budget
             room -= excess
         if not passages and evidence.scores.any():
             _log.warning("no sentence that answers fits into a budget of %d tokens", budget)
+        passages = self._covering(passages, evidence.table.word_weights(evidence.asked), min_coverage)
         return with_lines(sort_passages(passages, order), around.texts.get)
+
+    def covering(
+        self, question: str, hits: Iterable[Hit], passages: Sequence[Passage], min_coverage: float | None = None
+    ) -> list[Passage]:
+        """Return those of other passages from hits that have enough ``coverage`` of a question (`cut`)."""
+        _, table, asked = self._read(question, list(hits), Neighborhood(), {})
+        return self._covering(passages, table.word_weights(asked), min_coverage)
 
     def sentences(
         self,
@@ -185,7 +210,8 @@ class PassageCutter:
     ) -> list[ScoredSentence]:
         """Return all sentences of hits, and of the text around them, with their scores, by document and place.
 
-        See `cut` for the parameters; the scores are those by which it chooses at the same ``budget``.
+        See `cut` for the parameters; the scores are those by which it chooses at the same ``budget``, and alike up to
+        1,000 tokens.
         """
         hits = check_hits(hits, "hits")
         evidence = self._evidence(question, hits, self._around(hits, beside, texts), budget)
@@ -213,6 +239,10 @@ class PassageCutter:
     @cached_property
     def _warnings(self) -> WarningLog:
         return WarningLog()
+
+    @cached_property
+    def _scorer(self) -> Scorer:
+        return as_scorer(self.scorer)
 
     @cached_property
     def _counter(self) -> Counter:
@@ -250,16 +280,49 @@ class PassageCutter:
         files: Mapping[str, str] = MappingProxyType({}),
     ) -> _Evidence:
         """Return the sentences of hits and of the text around them, scored for a question."""
+        sources, table, asked = self._read(question, hits, around, files)
+        scores = self.scoring.score(table.postings(asked), table.regions, table.tokens, table.own_words)
+        of_hits = self.hit_weight * _spread(sources, table)
+        if self.scorer is not None:
+            own = self._judge(question, table, scores + of_hits)
+            scores = own if self.scorer_weight is None else scores + self.scorer_weight * own
+        scores = scores + of_hits
+        scores = self.scoring.support(scores, table.documents, table.tokens, table.middles, budget)
+        return _Evidence(sources, table, asked, scores, self._counter, self.context)
+
+    def _read(
+        self, question: str, hits: Sequence[Hit], around: Neighborhood, files: Mapping[str, str]
+    ) -> tuple[Sequence[_Source], UnitTable, AskedTerms]:
+        """Return the texts of hits and around them, their units, and the terms of a question among them."""
         require(isinstance(question, str), "question must be a string", question)
         reader = self._reader(hits)
         pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in around.beside)]
-        sources = [*self._sources(pairs, around.texts, partial(reader.read, budget=budget), files)]
+        sources = [*self._sources(pairs, around.texts, reader.read, files)]
         table = UnitTable([(number, run) for number, source in enumerate(sources) for run in source.runs])
-        postings = table.postings(AskedTerms.of(question, reader.vocabulary))
-        scores = self.scoring.score(postings, table.regions, table.tokens, table.own_words)
-        scores += self.hit_weight * _spread(sources, table)
-        scores = self.scoring.support(scores, table.documents, table.tokens, table.middles, budget)
-        return _Evidence(sources, table, scores, reader.counter, self.context)
+        return sources, table, AskedTerms.of(question, reader.vocabulary)
+
+    def _covering(
+        self, passages: Iterable[Passage], weights: Mapping[WordTerms, float], least: float | None
+    ) -> list[Passage]:
+        """Return the passages that have so much of the weights of a question's words, with their ``coverage``."""
+        least = self.min_coverage if least is None else least
+        _check_coverage(least)
+        rated = [replace(passage, coverage=coverage(passage.prompt_text, weights)) for passage in passages]
+        kept = [passage for passage in rated if passage.coverage >= least]
+        if rated and not kept:
+            best = max(passage.coverage for passage in rated)
+            _log.warning("no passage has a coverage of %g of the question's words; the best has %.2f", least, best)
+        return kept
+
+    def _judge(self, question: str, table: UnitTable, found: Floats) -> Floats:
+        """Return the evidence of the scorer for each unit."""
+
+        def call(starts: Ints, ends: Ints) -> Floats:
+            windows = zip(starts.tolist(), ends.tolist(), strict=True)
+            scores: Floats = self._scorer(question, [table.text(*window)[0] for window in windows])
+            return scores
+
+        return self.scoring.judge(found, call, table.regions, table.tokens, _JUDGED)
 
     def _sources(
         self,
@@ -296,14 +359,14 @@ class PassageCutter:
                 chunk = replace(hit.chunk, spans=(Span(0, len(hit.chunk.text)),))
                 yield _Source(document, [(hit, evidence)], runs_of_chunks([chunk], read, name), is_placed=False)
 
-    def _fill(self, evidence: _Evidence, budget: int) -> list[_Run]:
-        """Return the runs of units that fill a budget, in their order."""
-        filling, refused = _Filling(evidence, budget), 0
-        for unit in np.argsort(-evidence.scores, kind="stable").tolist():
-            if evidence.scores[unit] <= 0 or refused == _MAX_REFUSED:
+    def _fill(self, evidence: _Evidence, budget: int, room: int) -> list[_Run]:
+        """Return the runs of units that fill the ``room`` in a budget, in their order."""
+        filling, refused = _Filling(evidence, budget, room), 0
+        for part in dict.fromkeys(filling.starts[unit] for unit in evidence.ranked):
+            if refused == _MAX_REFUSED:
                 break
-            if not filling.has(unit):
-                refused = 0 if filling.take(unit, self.min_tokens, self.max_passages) else refused + 1
+            if not filling.has(part):
+                refused = 0 if filling.take(part, self.min_tokens, self.max_passages) else refused + 1
         return sorted(filling.runs)
 
 
@@ -325,9 +388,15 @@ class _Evidence:
 
     sources: Sequence[_Source]
     table: UnitTable
+    asked: AskedTerms
     scores: Floats
     counter: Counter
     has_context: bool
+
+    @property
+    def ranked(self) -> list[int]:
+        """The units with evidence, best first."""
+        return [unit for unit in np.argsort(-self.scores, kind="stable").tolist() if self.scores[unit] > 0]
 
     def context(self, unit: int) -> tuple[str, int]:
         """Return the context of a passage that starts with a unit, and its tokens."""
@@ -367,28 +436,30 @@ class _Run(NamedTuple):
 class _Filling:
     """Disjoint runs of units within a budget; those that touch are one."""
 
-    def __init__(self, evidence: _Evidence, budget: int) -> None:
+    def __init__(self, evidence: _Evidence, budget: int, room: int) -> None:
         self.runs = list[_Run]()
-        self._evidence, self._room = evidence, budget
+        self._evidence, self._room = evidence, room
         self._tokens = evidence.table.tokens.tolist()
+        self.starts, self._ends = (own.tolist() for own in evidence.table.taken_together(budget))
 
     def has(self, unit: int) -> bool:
         """Return True if a unit is in a run."""
         return any(run.start <= unit < run.end for run in self.runs)
 
-    def take(self, unit: int, min_tokens: int, max_runs: int | None) -> bool:
-        """Add a unit, with as many beside it as make a run of ``min_tokens``, and fit; return False if it does not fit.
+    def take(self, part: int, min_tokens: int, max_runs: int | None) -> bool:
+        """Add the part that starts at a unit, with those beside it that make a run of ``min_tokens``, and fit; return
+        False if it does not fit.
 
         A run whose context alone does not fit goes without it. One of few words takes those beside it, or no room.
         """
-        run, inside = self._fit(unit, unit + 1)
+        run, inside = self._fit(part, self._ends[part])
         if run is None or (not inside and max_runs is not None and len(self.runs) >= max_runs):
             return False
-        least = min_tokens if self._evidence.table.rows[unit] else max(min_tokens, _SCRAP + 1)
+        least = min_tokens if self._evidence.table.rows[part] else max(min_tokens, _SCRAP + 1)
         while (size := sum(self._tokens[run.start : run.end])) < least:
             if (beside := self._better_side(run)) is None:
                 break
-            wider, within = self._fit(min(run.start, beside), max(run.end, beside + 1))
+            wider, within = self._fit(min(run.start, self.starts[beside]), max(run.end, self._ends[beside]))
             if wider is None:
                 if size <= _SCRAP < least and self.runs:
                     return False
@@ -445,6 +516,10 @@ def soften_hits(hits: Sequence[Hit]) -> list[float]:
     require(bool(np.isfinite(scores).all()), "scores of hits must be finite", scores)
     softened: list[float] = soften(scores, scores.min(initial=np.inf), TEMPERATURE).tolist()
     return softened
+
+
+def _check_coverage(least: float) -> None:
+    require(is_number(least) and least <= 1, "min_coverage must be between 0 and 1", least)
 
 
 def _near(hits: Iterable[Hit], beside: Sequence[Hit], reach: float) -> list[Hit]:

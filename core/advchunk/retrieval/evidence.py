@@ -4,17 +4,20 @@ sentences.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from advchunk.errors import check_fields, is_integer, require
 from advchunk.records import Floats, Ints
+from advchunk.retrieval.lexical_index import rarity
 
 _REACHES = 3  # a sentence farther away gets less than a twentieth of the support
 _USUAL = 90.0  # tokens of a neighbor whose support has the full weight
 _REACH_PER_TOKEN = 0.2  # of the budget
 _MAX_TERMS = 256  # of a question
+_MOST_JUDGED = 300  # windows
 _RESIDUE = 1e-9  # left by rounding of a sum that is 0
 
 PAIR = 0.2
@@ -45,8 +48,7 @@ class Postings:
         """Return the weight of each term, the rarer the higher: (t,)."""
         pairs = np.unique(self.terms * n + self.sentences)
         frequencies = np.bincount(pairs // n, minlength=len(self.repeats))
-        weights: Floats = np.log(1 + (n - frequencies + 0.5) / (frequencies + 0.5)) * self.repeats
-        return weights
+        return rarity(frequencies, n) * self.repeats
 
     def most_telling(self, n: int, most: int) -> Postings:
         """Return the postings of the ``most`` terms with the highest weights."""
@@ -65,11 +67,11 @@ class WindowScoring:
 
     Parameters
     ----------
-    lengths : of the windows, in tokens, each > 0.
-    k1, b : of BM25.
-    temperature, depth : as in `neighbors.rerank_by_neighbors`, of sentences.
-    weight, reach : of the support of a neighbor of 90 tokens at distance 0, and the tokens at which it falls to 1/e, or
-        a fifth of the budget if that is more: who asks for more text wants more of one place.
+    lengths : lengths of the windows in tokens, each > 0.
+    k1, b : parameters of BM25.
+    temperature, depth : as in `neighbors.rerank_by_neighbors`, for sentences.
+    weight, reach : support of a neighbor of 90 tokens at distance 0, and the distance in tokens at which it falls to
+        1/e, or a fifth of the budget if that is more: who asks for more text wants more of one place.
     """
 
     lengths: tuple[float, ...] = (25, 75, 225, 675)
@@ -103,12 +105,9 @@ class WindowScoring:
             return total
         postings = postings.most_telling(n, _MAX_TERMS)
         counts, weights = postings.counts_before(n), postings.weights(n)
-        tokens_before, words_before = (np.concatenate([[0], np.cumsum(values)]) for values in (tokens, words))
-        own, region_ends = np.arange(n), np.searchsorted(regions, regions, "right")
+        words_before = np.concatenate([[0], np.cumsum(words)])
         for length in self.lengths:
-            # A window starts at every sentence and has as many as fit, at least one.
-            ends = np.searchsorted(tokens_before, tokens_before[:-1] + length, "right") - 1
-            ends = np.minimum(np.maximum(ends, own + 1), region_ends)
+            ends = _window_ends(regions, tokens, length)
             size = (words_before[ends] - words_before[:-1]).astype(np.float64)
             norm = self.k1 * (1 - self.b + self.b * size / max(size.mean(), 1e-9))
             scores = np.zeros(n)
@@ -117,6 +116,24 @@ class WindowScoring:
                 scores += weight * count / (count + norm)
             total += self.soften(_means(scores, ends))
         return total / len(self.lengths)
+
+    def judge(
+        self, found: Floats, call: Callable[[Ints, Ints], Floats], regions: Ints, tokens: Ints, length: float
+    ) -> Floats:
+        """Return the evidence of a model for each sentence, from 0 to 1: (n,).
+
+        ``call`` returns its score of each of some windows of ``length`` tokens, given their starts and ends: those that
+        start at the 300 sentences with the most evidence ``found`` (n,) otherwise, > 0.
+        """
+        starts = np.argsort(-found, kind="stable")[: min(_MOST_JUDGED, np.count_nonzero(found > 0))]
+        if not len(starts):
+            return np.zeros(len(found))
+        starts, ends = np.sort(starts), _window_ends(regions, tokens, length)
+        values, is_judged = np.zeros((2, len(found)))
+        values[starts], is_judged[starts] = call(starts, ends[starts]), 1.0
+        values[starts] -= values[starts].min()
+        share = _means(is_judged, ends)
+        return self.soften(_means(values, ends) / np.where(share > 0, share, 1.0))
 
     def soften(self, scores: Floats) -> Floats:
         """Return scores as evidence: 1 for the best, near 0 from the ``depth``-th on, and 0 for scores of 0."""
@@ -146,6 +163,8 @@ class WindowScoring:
             kernel = np.where(near & (distances > 0), np.exp(-np.maximum(distances, 0) / reach), 0)
             scores[:-step] += kernel * weights[step:]
             scores[step:] += kernel * weights[:-step]
+        if reach > self.reach and len(scores):  # the best sentence of a smaller budget stays the best
+            scores[self.support(evidence, documents, tokens, middles).argmax()] = scores.max()
         return scores
 
 
@@ -155,6 +174,15 @@ def soften(scores: Floats, last: float, temperature: float) -> Floats:
     spread = temperature * (first - last)
     evidence: Floats = np.exp((scores - first) / spread) if spread > 0 else np.ones(len(scores))
     return evidence
+
+
+def _window_ends(regions: Ints, tokens: Ints, length: float) -> Ints:
+    """Return the end of the window that starts at each sentence, and has as many as fit into ``length`` tokens, at
+    least one: (n,).
+    """
+    before = np.concatenate([[0], np.cumsum(tokens)])
+    ends = np.searchsorted(before, before[:-1] + length, "right") - 1
+    return np.minimum(np.maximum(ends, np.arange(len(tokens)) + 1), np.searchsorted(regions, regions, "right"))
 
 
 def _means(values: Floats, ends: Ints) -> Floats:

@@ -135,7 +135,7 @@ def add_sections(
     Parameters
     ----------
     leaves, sections : rankings of the leaves, and of the sections of each depth.
-    weight : of a section, where a leaf has 1, >= 0.
+    weight : weight of a section, >= 0; a leaf has 1.
     hits_only : do not let in the leaves of the sections that were found if they were not found themselves.
 
     >>> hierarchy = ChunkHierarchy(np.array([-1, 0, -1, 2, 2]))

@@ -42,7 +42,7 @@ _TIMEOUT = 60.0  # seconds to wait for another process that writes
 _APPLICATION: Final = 0x61647663  # "advc", in the header of the file
 _BLOCK = 1 << 24  # bytes of vectors that are read at once
 _MOST_COSINE = 1.01  # of unit vectors, with rounding
-_NO_FOLDER = "path must be that of a file; an index that an earlier version saved in a folder must be made again"
+_NO_FOLDER = "path must name a file; an index that an earlier version saved in a folder must be made again"
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
 
 # The terms of a chunk are separated by spaces. They have letters, digits, the marks below, and other characters beyond

@@ -29,9 +29,9 @@ _BATCH = 5_000  # chunks that are written at once
 class FileReader:
     """Reads files and chunks them; with another ``version`` of the program, all files are read again.
 
-    ``by_name`` says whether a file's format follows from its name; ``encoding``, ``content`` and ``hidden`` are as in
-    `readers.files.read_file`; ``read`` returns the documents of a source (`chunkers.sources.read_source`); ``progress``
-    wraps the names of files as they are read.
+    ``by_name`` says whether a file's format follows from its name; ``encoding``, ``content``, ``hidden`` and ``links``
+    are as in `readers.files.read_file`; ``read`` returns the documents of a source (`chunkers.sources.read_source`);
+    ``progress`` wraps the names of files as they are read.
     """
 
     chunker: Chunker
@@ -39,6 +39,7 @@ class FileReader:
     encoding: str | None = None
     content: Content = "all"
     hidden: bool = False
+    links: bool = False
     enricher: Any = None
     read: Callable[..., list[Document]] = read_source
     progress: Callable[[Sequence[str]], Any] = list
@@ -48,7 +49,11 @@ class FileReader:
     def settings(self) -> list[Any]:
         """JSON that changes when the chunks of a file may change."""
         own = [self.enricher.fingerprint()] if self.enricher else []
-        return [self.version, self.chunker.fingerprint(), self.by_name, self.encoding, self.content, self.hidden, *own]
+        return [self.version, self.chunker.fingerprint(), self.by_name, *self._options.values(), *own]
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("encoding", "content", "hidden", "links")}
 
     def results(
         self, names: Sequence[str], inventory: Inventory, convert: Callable[[Document, list[Chunk], float], Any]
@@ -56,8 +61,7 @@ class FileReader:
         """Yield each file with its result, or with that of each document in a file of documents or archive. ``convert``
         makes what is kept of a document and its chunks.
         """
-        options = {"encoding": self.encoding, "content": self.content, "hidden": self.hidden}
-        chunker = SourceChunker(self.chunker, convert, partial(self.read, by_name=self.by_name, **options))
+        chunker = SourceChunker(self.chunker, convert, partial(self.read, by_name=self.by_name, **self._options))
         for index, _, result in SourceRun(chunker, self.progress(names), inventory).results():
             yield names[index], result
 

@@ -40,7 +40,7 @@ def rerank_by_neighbors(
     others. Ours; see benchmarks/RETRIEVAL.md for how the constants were chosen, and where it gains.
 
     Do not use it with vectors that include the context already (``vectors="context"`` or "late"), or for rows of less
-    than 60 tokens: both contain the same idea.
+    than 60 tokens: both already bring in the neighbors.
 
     The rest of a ranking longer than ``depth`` follows in its order, with scores of 0. Takes time in proportion to the
     chunks near the ranking times ``depth``. Raises `ConfigurationError` for a parameter out of range, or a ranking of
@@ -48,7 +48,7 @@ def rerank_by_neighbors(
 
     Parameters
     ----------
-    positions : of all chunks of the index; of those in the ranking alone if no others are known.
+    positions : positions of all chunks of the index, or of the ranking alone if no others are known.
     temperature : the share of the range of the scores by which a score falls to 1/e in evidence, > 0.
     reach : distance in tokens at which support falls to 1/e, > 0; what matters is about reach * weight.
     weight : support of a neighbor at distance 0, >= 0.

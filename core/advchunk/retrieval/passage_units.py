@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from itertools import count, pairwise
@@ -42,9 +42,10 @@ from advchunk.records import (
     written_metadata,
 )  # fmt: skip
 from advchunk.retrieval.evidence import LACKING, PAIR, PIECE, Postings
+from advchunk.retrieval.lexical_index import rarity
 from advchunk.text import tables
 from advchunk.text.counters import Counter, counts_of_distinct
-from advchunk.text.search_terms import SearchVocabulary, query_words, word_terms
+from advchunk.text.search_terms import SearchVocabulary, WordTerms, query_words, term_counts, word_terms
 from advchunk.text.sentences import sentences
 from advchunk.text.tiling import leading_space
 
@@ -52,8 +53,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _MAX_SENTENCE = 80  # tokens from which a sentence is split at clauses and words
-_MAX_WHOLE = (300, 150, _MAX_SENTENCE)  # from which a block, or a row over the budget, is split
-_SHARE = 0.3  # of a budget that one of these may take
+_MAX_WHOLE = 300  # from which a block is split
+_SHARE = 0.3  # of a budget that a block may take whole
 _MAX_CONTEXT = 100  # tokens of headings and the head of a table
 _MAX_GAP = 2  # characters between chunks of one run, such as white space that splitters strip; no passage crosses it
 # A piece of a table ends with its tag or environment, else at a blank line. Its head is written as a Markdown table.
@@ -67,10 +68,12 @@ _MAX_WORDS = 2**18  # remembered
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """A text in n units, which tile it: ``edges`` (n + 1,), and ``tokens``, ``words``, ``own_words``, ``rows`` (n,).
+    """A text in n units, which tile it: ``edges`` (n + 1,), and ``tokens``, ``words``, ``own_words``, ``rows``,
+    ``wholes`` (n,).
 
     ``words`` of a table's row include those of its head; ``own_words`` do not, nor stop words. ``rows`` is True for a
-    row of a table, or a record. ``numbers`` are those of the words of all units, in reading order (`SearchVocabulary`).
+    row of a table, or a record. ``wholes`` are the numbers of the first unit of the block, row, or record that each is
+    in, of a sentence its own. ``numbers`` are those of the words of all units, in reading order (`SearchVocabulary`).
     ``context`` returns the headings above an offset, with the head of the table that it is in, and their tokens;
     ``path`` the headings that an offset is under, outermost first.
     """
@@ -81,6 +84,7 @@ class Reading:
     words: Ints
     own_words: Ints
     rows: NDArray[np.bool_]
+    wholes: Ints
     numbers: Ints
     context: Callable[[int], tuple[str, int]]
     path: Callable[[int], tuple[str, ...]]
@@ -100,6 +104,7 @@ class Reading:
             words=self.words[first:last],
             own_words=self.own_words[first:last],
             rows=self.rows[first:last],
+            wholes=self.wholes[first:last] - first,
             numbers=self.numbers[start:end],
         )
 
@@ -169,15 +174,13 @@ class UnitReader:
         """True if it knows so many words that a new one should take its place."""
         return len(self.vocabulary) > _MAX_WORDS
 
-    def read(self, excerpt: Excerpt, budget: int = 0) -> Reading:
-        """Return the units of a text, wherever it is in its document. A table row or a record may take all ``budget``
-        tokens of the passages that are wanted, a block a third.
-        """
-        return self._remembered(excerpt._replace(offset=min(excerpt.offset, 1)), budget)
+    def read(self, excerpt: Excerpt) -> Reading:
+        """Return the units of a text, wherever it is in its document."""
+        return self._remembered(excerpt._replace(offset=min(excerpt.offset, 1)))
 
-    def _read(self, excerpt: Excerpt, budget: int) -> Reading:
+    def _read(self, excerpt: Excerpt) -> Reading:
         layout = _Layout.of(excerpt, self.counter)
-        edges, tokens = self._tile(layout.document, budget)
+        edges, tokens, wholes = self._tile(layout.document)
         encode, none = self.vocabulary.encode, np.zeros(0, np.int64)
         words = [(encode(head) if head else none, encode(text)) for head, text in layout.strings(edges.tolist())]
         counted = self.vocabulary.counted
@@ -188,22 +191,25 @@ class UnitReader:
             np.array([len(head) + len(text) for head, text in words], np.int64),
             np.array([np.count_nonzero(counted[text]) for _, text in words], np.int64),
             _in_tables(layout.document, edges),
+            wholes,
             _joined([part for pair in words for part in pair]),
             layout.context,
             layout.path,
         )
 
-    def _tile(self, document: Document, budget: int) -> tuple[Ints, Ints]:
-        """Return the edges and the tokens of the units of a document."""
-        most = next((size for size in _MAX_WHOLE if size <= budget * _SHARE), _MAX_SENTENCE)
-        limits = with_own_levels(Limits(most, 0, 0, self.counter, **plain_levels(document, self._tiler)), document)
+    def _tile(self, document: Document) -> tuple[Ints, Ints, Ints]:
+        """Return the edges, the tokens, and the wholes of the units of a document."""
+        limits = Limits(_MAX_WHOLE, 0, 0, self.counter, **plain_levels(document, self._tiler))
+        limits = with_own_levels(limits, document)
         if document.markup == "code":
             document = join_definitions(document, limits)
         units = _keep_headings(fit_to_blocks(tile_prose(document, self._tiler), document))
         units = sizes.fit(units, replace(limits, max_tokens=_MAX_SENTENCE, atomic=limits.verbatim))
         units = _divide_tables(units, document).with_sizes(partial(counts_of_distinct, self.counter))
-        units = sizes.fit(units, replace(limits, atomic=_rows_and_records(units, document, budget)))
-        return units.edges, units.token_counts()
+        wholes = sizes.fit(units, replace(limits, atomic=_rows_and_records(units, document)))
+        units = sizes.fit(wholes, replace(limits, max_tokens=_MAX_SENTENCE))
+        firsts = units.edges.searchsorted(wholes.edges)
+        return units.edges, units.token_counts(), np.repeat(firsts[:-1], np.diff(firsts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,11 +357,10 @@ def _divide_tables(units: Units, document: Document) -> Units:
     return Units(units.text, edges, None, strength)
 
 
-def _rows_and_records(units: Units, document: Document, budget: int) -> SpanSet:
-    """Return the spans of the rows of tables, and of the records of data, that have at most ``budget`` tokens."""
-    starts, ends = units.edges[:-1], units.edges[1:]
-    fits = np.flatnonzero(_in_tables(document, units.edges) & (units.token_counts() <= budget))
-    return SpanSet(map(Span, starts[fits].tolist(), ends[fits].tolist()))
+def _rows_and_records(units: Units, document: Document) -> SpanSet:
+    """Return the spans of the rows of tables, and of the records of data."""
+    rows = np.flatnonzero(_in_tables(document, units.edges))
+    return SpanSet(map(Span, units.edges[rows].tolist(), units.edges[rows + 1].tolist()))
 
 
 def _in_tables(document: Document, edges: Ints) -> NDArray[np.bool_]:
@@ -392,7 +397,7 @@ class AskedTerms:
     how often a term is the stem of a word of the question; ``owners`` and ``pieces`` (p,) the stem of each word of the
     question, -1 for a compound beside its words, and a piece of it. For each word of the texts, ``stems`` is the term
     that is its stem, or -1, and ``counted`` is False for a stop word. ``pairs`` are stem * t + stem of adjacent words
-    of the question, each once.
+    of the question, each once. ``numbers`` are those of its stems that are not stop words, by word.
     """
 
     words: Ints
@@ -403,6 +408,7 @@ class AskedTerms:
     stems: Ints
     counted: NDArray[np.bool_]
     pairs: Ints
+    numbers: dict[WordTerms, int]
 
     @classmethod
     def of(cls, text: str, vocabulary: SearchVocabulary) -> Self:
@@ -417,7 +423,8 @@ class AskedTerms:
         stems[words] = [numbers.get(vocabulary.stem(word), -1) for word in words.tolist()]
         repeats = np.bincount(np.array(asked_stems, np.int64), minlength=len(numbers))
         pairs = np.array([*dict.fromkeys(a * len(numbers) + b for a, b in pairwise(asked_stems))], np.int64)
-        return cls(words, has[words], repeats, owners, pieces, stems, counted, pairs)
+        own = {word: numbers[word.stem] for word in asked if word.stem}
+        return cls(words, has[words], repeats, owners, pieces, stems, counted, pairs, own)
 
     def weights(self, present: Ints) -> Floats:
         """Return the weight of each term, given the stems of the words that texts have: (t,)."""
@@ -446,6 +453,7 @@ class UnitTable:
         self.tokens = _joined([read.tokens for read in reads])
         self.own_words = _joined([read.own_words for read in reads])
         self.rows = _joined([read.rows.astype(np.int64) for read in reads]) > 0
+        self._wholes = _joined([read.wholes for read in reads]) + np.repeat(self._firsts, counts)
         self._words = _joined([read.words for read in reads])
         self._numbers = _joined([read.numbers for read in reads])
 
@@ -458,6 +466,17 @@ class UnitTable:
         density = int(self.tokens.sum()) / max(int((self.ends - self.starts).sum()), 1)
         middles: Floats = (self.starts + self.ends) * (density / 2)
         return middles
+
+    def taken_together(self, budget: int) -> tuple[Ints, Ints]:
+        """Return the first unit, and the one after the last, of those that each is taken with: (n,) each.
+
+        A row or a record is whole if it has at most ``budget`` tokens, a block if it has a third of them.
+        """
+        own = np.arange(len(self))
+        sizes = np.bincount(self._wholes, self.tokens, len(self))[self._wholes]
+        is_whole = sizes <= np.where(self.rows, budget, budget * _SHARE)
+        ends = self._wholes.searchsorted(self._wholes, "right")
+        return np.where(is_whole, self._wholes, own), np.where(is_whole, ends, own + 1)
 
     def postings(self, question: AskedTerms) -> Postings:
         """Return the places of the terms of a question, and of pairs of words that follow each other in it."""
@@ -475,6 +494,14 @@ class UnitTable:
             question.weights(np.unique(question.stems[self._numbers])), np.full(len(question.pairs), PAIR)
         )
         return Postings(numbers, np.concatenate([np.repeat(units, many), units_of_pairs])[order], weights[present])
+
+    def word_weights(self, question: AskedTerms) -> dict[WordTerms, float]:
+        """Return the weight of each word of a question, the rarer among the units the higher."""
+        stems = question.stems[self._numbers]
+        units = np.searchsorted(np.cumsum(self._words), np.flatnonzero(stems >= 0), "right")
+        places = np.unique(stems[stems >= 0] * len(self) + units)
+        weights = rarity(np.bincount(places // max(len(self), 1), minlength=len(question.repeats)), len(self))
+        return {word: float(weights[number]) for word, number in question.numbers.items()}
 
     def _pairs(self, question: AskedTerms) -> tuple[Ints, Ints]:
         """Return the number of the question's pair, and the unit, of each pair of words without stop words between
@@ -528,6 +555,17 @@ class UnitTable:
         return self._pieces[number], unit - int(self._firsts[number])
 
 
+def coverage(text: str, weights: Mapping[WordTerms, float]) -> float:
+    """Return the share of the weight of a question's words that a text has, 0..1; of a word that it lacks, the pieces
+    that it has count.
+    """
+    terms, found = term_counts(text)[0], 0.0
+    for word, weight in weights.items():
+        of_pieces = sum(piece in terms for piece in word.pieces) / max(len(word.pieces), 1)
+        found += weight * (1.0 if word.stem in terms else of_pieces)
+    return found / max(sum(weights.values()), 1e-9)
+
+
 def _joined(arrays: Sequence[Ints]) -> Ints:
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
 
@@ -553,12 +591,14 @@ def runs_of_chunks(chunks: Sequence[Chunk], read: Callable[[Excerpt], Reading], 
 
 
 def runs_in_text(whole: Reading, spans: Iterable[Span], around: float) -> list[Run]:
-    """Return the runs of a text that spans are in, with so many tokens on either side of each."""
+    """Return the runs of a text that spans are in, with so many tokens on either side of each, and whole rows."""
     before = np.concatenate([[0], np.cumsum(whole.tokens)])
     first, last = np.array(list(spans), dtype=np.int64).T
     first, last = whole.edges[1:].searchsorted(first, "right"), whole.edges[:-1].searchsorted(last)
+    starts = np.append(whole.wholes, len(whole))
+    ends = np.append(0, whole.wholes.searchsorted(whole.wholes, "right"))
     steps = np.zeros(len(whole) + 1, dtype=np.int64)
-    np.add.at(steps, before.searchsorted(before[first] - around), 1)
-    np.add.at(steps, before.searchsorted(before[last] + around, "right") - 1, -1)
+    np.add.at(steps, starts[before.searchsorted(before[first] - around)], 1)
+    np.add.at(steps, ends[before.searchsorted(before[last] + around, "right") - 1], -1)
     changes = np.flatnonzero(np.diff(np.cumsum(steps) > 0, prepend=False)).reshape(-1, 2)
     return [[Piece(whole.part(a, b), 0)] for a, b in changes.tolist()]

@@ -49,12 +49,14 @@ class Passage:
     text : the text of ``spans``, separated by white space if there are several.
     document : name of the document.
     spans : ascending and disjoint, in the document; () if its place is not known.
-    hits : that it is from, in reading order; the nearest if it is beside one.
-    score : of its best sentence, or chunk.
-    tokens : of ``prompt_text``.
-    context : the headings above it, and the head of the table that it starts in.
-    section : the path of headings that it starts under; None is that of its first hit.
+    hits : the hits from which its text is, in reading order; the nearest hit if its text is beside one.
+    score : score of its best sentence, or of its chunk.
+    tokens : number of tokens of ``prompt_text``.
+    context : the headings above it, and the header of the table in which it starts.
+    section : the path of the headings above its first sentence; None is the section of its first hit.
     lines : the first and the last line of each span; () if they are not known.
+    coverage : the share of the question's words that ``prompt_text`` has, weighted by their rarity in the texts that
+        were searched, 0..1; 0 for a chunk that is no passage for a question.
     """
 
     text: str
@@ -66,6 +68,7 @@ class Passage:
     context: str = ""
     section: str | None = None
     lines: LineRanges = ()
+    coverage: float = 0.0
 
     @classmethod
     def of(cls, hit: Hit) -> Self:

@@ -42,18 +42,18 @@ class Retriever(BaseRetriever):
     Parameters
     ----------
     chunks : the chunks of each document, by its name.
-    embedder : of queries, and of chunks without vectors: anything `models.embedders.as_embedder` accepts; None is the
+    embedder : embeds queries, and chunks without vectors: anything `models.embedders.as_embedder` accepts; None is the
         built-in default. It must be the embedder of the chunks' vectors.
     mode : "dense" searches by vectors, "lexical" by words (BM25), "hybrid" by both.
     neighbors : re-rank by neighbors (`neighbors.rerank_by_neighbors`), which says for which vectors not to.
     language : code of the language of the chunks, for the sentences of passages, and for embedders that do not know
         all; "auto" is their own.
-    lexical_weight, fusion : of a hybrid search (`rankings.fuse`): the weight of the words, where vectors have 1, >= 0,
-        and the method.
-    levels, answer, section_weight, merge : of chunks of several levels, of which all of a document or corpus are added
-        (`search.Search`).
-    depth : chunks taken from the search by vectors and from that by words, >= 1, and of several levels, from each; a
-        search for more takes as many.
+    lexical_weight, fusion : weight of the words in a hybrid search, >= 0, where vectors have 1, and its method
+        (`rankings.fuse`).
+    levels, answer, section_weight, merge : how chunks of several levels are searched (`search.Search`); add all levels
+        of a document or corpus.
+    depth : chunks taken from the search by vectors, and from the search by words, >= 1, of each level; a search for
+        more takes as many.
     texts : the texts of documents by name, from which `passages` fills gaps between chunks.
     tokenizer : counts tokens for a budget (`models.counters.as_counter`); None is the embedder's own.
     cutter : cuts the passages of `passages`; None is `PassageCutter()`.

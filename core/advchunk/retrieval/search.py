@@ -32,16 +32,16 @@ class Search:
     ----------
     mode : "dense" searches by vectors, "lexical" by words (BM25), "hybrid" by both.
     neighbors : re-rank by neighbors (`neighbors.rerank_by_neighbors`).
-    fusion, lexical_weight : of a hybrid search (`rankings.fuse`): the method, and the weight of the words, where
-        vectors have 1, >= 0.
-    levels : of chunks of several levels, such as those of `HierarchicalChunker` or `GraphRAGChunker`: "both" ranks the
+    fusion, lexical_weight : method of a hybrid search (`rankings.fuse`), and weight of the words, >= 0, where vectors
+        have 1.
+    levels : how chunks of several levels are ranked, as by `HierarchicalChunker` or `GraphRAGChunker`: "both" ranks the
         leaves, which are the chunks with no other below, by their own scores and those of the sections that contain
         them (`levels.add_sections`); "local" by their own alone; "global" ranks the sections or communities right above
         the leaves, and divides those that do not fit into a budget into their leaves. Without levels, all are the same.
-    answer : of "both", the length of the expected answers: "short" for one in a sentence or two, "long" for one that
+    answer : with "both", the length of the expected answers: "short" for one in a sentence or two, "long" for one that
         takes a whole section, such as what a meeting said about a topic. "long" gives sections more weight, and lets in
         their leaves that were not found themselves (benchmarks/STRUCTURE.md has what this gains, and loses).
-    section_weight : of "both", the weight of the sections, where leaves have 1, >= 0; None is .6, and 1.5 for "long".
+    section_weight : with "both", the weight of the sections, >= 0, where leaves have 1; None is .6, and 1.5 for "long".
     merge : a section takes the place of the leaves in it that were found if they have more than this share of its text
         (`levels.merge_upward`), between 0 and 1; None never merges.
 
@@ -109,8 +109,8 @@ def combine(
     ----------
     dense, lexical : one of them may be None. Over several levels, they should have ``depth`` chunks of each.
     search : its ``mode`` and ``merge`` do not count here.
-    positions : of all chunks, if neighbors count.
-    hierarchy : of all chunks, if they have several levels.
+    positions : positions of all chunks, if neighbors count.
+    hierarchy : the tree of all chunks, if they have several levels.
     """
     rankings = [ranking for ranking in (dense, lexical) if ranking is not None]
     require(len(rankings) > 0, "a ranking by vectors or by words must be given", rankings)

@@ -58,7 +58,7 @@ class SparseWords:
     ----------
     mean : words of a text on average, without stop words, > 0; `of` counts them. A text of 100 tokens has about 40.
     rarity : "texts" or "store".
-    dimensions : of the vectors, 1 to 2^32; indices are below it.
+    dimensions : dimensions of the vectors, 1 to 2^32; indices are below it.
 
     Raises
     ------

@@ -35,10 +35,10 @@ class StoredRetriever(BaseRetriever):
 
     Parameters
     ----------
-    path : of the file, which is made if it is absent.
-    mode : as in `Retriever`; None is that of the file, or "hybrid" if it is new, which serves the others, too.
-    language : as in `Retriever`; None is that of the file, or "auto" if it is new.
-    embedder : of queries, and of chunks without vectors. It must be the embedder with which the file was made.
+    path : the file; it is created if it does not exist.
+    mode : as in `Retriever`; None is the mode of the file, or for a new file "hybrid", which serves the others, too.
+    language : as in `Retriever`; None is the language of the file, or for a new file "auto".
+    embedder : embeds queries, and chunks without vectors; the file must have been made with the same embedder.
     neighbors, lexical_weight, fusion, depth, tokenizer, cutter : as in `Retriever`.
 
     Raises
@@ -62,7 +62,7 @@ class StoredRetriever(BaseRetriever):
         tokenizer: TokenizerLike = None,
         cutter: PassageCutter | None = None,
     ) -> None:
-        require(isinstance(path, (str, Path)), "path must be that of a file", path)
+        require(isinstance(path, (str, Path)), "path must name a file", path)
         self._file = IndexFile(Path(path))
         kept = self._settings_of_file()
         self._mode: SearchMode = kept.get("mode") or mode or "hybrid"  # of what the file keeps

@@ -192,7 +192,7 @@ def as_surroundings(
         name that it does not know; the path of a folder (`FolderTexts`); several of these, of which the first that
         has the text of a document counts; or None, which has nothing.
     warnings : logs what a source lacks; None is a new one.
-    naming : of texts that are kept under other names than ``Hit.document``.
+    naming : names of texts, if they differ from ``Hit.document``.
     partial : leave out a source that fails, with a warning in the log, in place of an error.
 
     Raises
@@ -259,8 +259,8 @@ class FolderTexts:
 
     Parameters
     ----------
-    path : of the folder.
-    encoding : of the files (`advchunk.readers.files.read_file`).
+    path : the folder.
+    encoding : encoding of the files (`advchunk.readers.files.read_file`).
 
     Raises
     ------
@@ -271,7 +271,7 @@ class FolderTexts:
     encoding: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        require(isinstance(self.path, (str, Path)), "path must be that of a folder", self.path)
+        require(isinstance(self.path, (str, Path)), "path must name a folder", self.path)
         require(Path(self.path).is_dir(), "texts must be a folder that exists, if it is a path", str(self.path))
 
     def __call__(self, name: str) -> str | None:

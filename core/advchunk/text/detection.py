@@ -31,6 +31,7 @@ _ENOUGH_ENGLISH = 3  # different words that are common in no other language
 _LEAST_KANA, _LEAST_HANGUL = 0.1, 0.1  # share of the letters of Japanese, and of Korean
 _CODE = lazy_pattern(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*")
 _ASCII, _NOT_ASCII_LETTER = lazy_pattern(r"[\x00-\x7f]+"), lazy_pattern(r"[^a-zA-Z]+")
+_OTHER_LETTER = lazy_pattern(r"[^\x00-\x7f\W\d_]")
 _LETTERS = 100  # outside ASCII, of a text, that tell its script
 _LETTER, _NO_LETTER = 0.5, -1.0  # weight of a letter that a language has, and what one says that it does not have
 # The letters of each script, or of a language that alone has one.
@@ -111,9 +112,10 @@ def common_words(code: str) -> frozenset[str]:
 def _detect(sample: str) -> str:
     lowered = sample.lower()
     words = _split(lowered)
-    if sample.isascii() and len(_only_english().intersection(words)) >= _ENOUGH_ENGLISH:
+    has_ascii_letters = sample.isascii() or not _OTHER_LETTER.search(sample)
+    if has_ascii_letters and len(_only_english().intersection(words)) >= _ENOUGH_ENGLISH:
         return "en"  # the most frequent case, in a tenth of the time
-    script = _LATIN if sample.isascii() else _script(sample)
+    script = _LATIN if has_ascii_letters else _script(sample)
     if script not in _tables():
         return script
     evidence = _evidence(script)
@@ -136,16 +138,13 @@ def _split(lowered: str) -> list[str]:
 def _totals(evidence: _Evidence, lowered: str, words: Sequence[str]) -> tuple[list[float], set[str]]:
     """Return the score of each language of a script for a text, and the words and letters with a score."""
     totals, witnesses = [0.0] * len(evidence.codes), set[str]()
-    for word in words:
-        if weights := evidence.words.get(word):
-            witnesses.add(word)
-            for number, weight in weights:
-                totals[number] += weight
-    for letter in "" if lowered.isascii() else _ASCII.sub("", lowered):
-        if weights := evidence.letters.get(letter):
-            witnesses.add(letter)
-            for number, weight in weights:
-                totals[number] += weight
+    letters = "" if lowered.isascii() else _ASCII.sub("", lowered)
+    for pieces, table in ((words, evidence.words), (letters, evidence.letters)):
+        for piece in pieces:
+            if weights := table.get(piece):
+                witnesses.add(piece)
+                for number, weight in weights:
+                    totals[number] += weight
     return totals, witnesses
 
 

@@ -62,13 +62,9 @@ def split_words(text: str) -> list[str]:
     in_ascii, any_text, runs = _patterns()
     words = (in_ascii if text.isascii() else any_text).findall(text)
     if "-" in text or not text.isascii():
-        words = [*chain.from_iterable(map(_parts_of, words))]
+        parts = ((_HYPHEN.split(word), word) for word in words)
+        words = [piece for own, word in parts for piece in (own if len(own) == 1 else [*own, word])]
     return words if text.isascii() or not runs.search(text) else [*chain.from_iterable(map(_runs_of, words))]
-
-
-def _parts_of(word: str) -> list[str]:
-    parts = _HYPHEN.split(word)
-    return [word] if len(parts) == 1 else [*parts, word]
 
 
 def _runs_of(word: str) -> Iterator[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -107,9 +106,9 @@ class Head(NamedTuple):
         """Write the head in one line, with at most so many words of a column, and so many columns."""
         return f"| {' | '.join(' '.join(column[:words]) for column in self.columns()[:cells])} |"
 
-    def own(self, first: int) -> Head:
-        """Return the head of the first column, and of those from ``first`` on."""
-        return self._replace(rows=[[*row[:1], *row[first:]] for row in self.rows])
+    def own(self, first: int, most: int) -> Head:
+        """Return the head of the first column, and of at most ``most`` others from ``first`` >= 1 on."""
+        return self._replace(rows=[[*row[:1], *row[first : first + most]] for row in self.rows])
 
     @property
     def most_words(self) -> int:
@@ -233,16 +232,14 @@ def row_starts(text: str, kind: Form) -> list[int]:
     return [row.start for row in _rows(text, kind)] or [0]
 
 
-def place_in_row(row: str, offset: int, kind: Form) -> tuple[str, int]:
-    """Return the key of a row, the text of its first cell, and the number, from 0, of the cell at an offset."""
-    starts = cells(row, kind).edges[:-1].tolist()
+def keyed_cells(row: str, kind: Form) -> tuple[str, list[int]]:
+    """Return the key of a row, the text of its first cell, and the offsets at which its cells begin."""
     key = next(iter(_values(row, kind)), "").split()
-    return " ".join(key[:_KEY]), bisect_right(starts, offset) - 1
+    return " ".join(key[:_KEY]), cells(row, kind).edges[:-1].tolist()
 
 
-def opening(text: str, end: int) -> Head:
+def opening(text: str, end: int, kind: Form) -> Head:
     """Return the cells before an offset as a head, for a piece that begins in the head or has none."""
-    kind = form(text)
     is_later = kind in separated.SEPARATORS and next(separated.records(text, kind))[1] < end
     row = [cell for cell in _values(text[:end], kind) if cell and not is_later]
     return Head("", [row[:_MAX_COLUMNS]] if row else [])

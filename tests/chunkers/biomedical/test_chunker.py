@@ -151,9 +151,8 @@ def test_documents_without_an_id_have_distinct_ids():
     texts = ["AIM: To see.", "AIM: To hear.", "AIM: To see."]
     nameless = [Document(text, metadata={"source": "pubmed"}) for text in texts]
     nameless += [Document("", metadata={"title": title, "source": "pubmed"}) for title in "ab"]
-    first, second, again, *blank = (
-        chunk.metadata["uuid"] for (chunk,) in BiomedicalAbstractChunker().chunk_many(nameless)
-    )
+    chunks = BiomedicalAbstractChunker().chunk_many(nameless)
+    first, second, again, *blank = (chunk.metadata["uuid"] for (chunk,) in chunks)
     assert first == again
     assert len({first, second, *blank}) == 4
 
@@ -237,13 +236,10 @@ def test_the_title_may_have_a_chunk_of_its_own():
 def test_a_short_abstract_is_one_chunk_with_its_title(title_chunk):
     about = {"title": "A trial", "mesh": "Obesity; GLP-1 Receptor"}
     params = {"min_tokens": 0, "title_chunk": title_chunk, "mesh": True, "tokenizer": "words"}
-    (chunk,) = BiomedicalAbstractChunker(**params).chunk(
-        Document(section("Aim", 38) + section("Results", 39), metadata=about)
-    )
+    chunker, aim = BiomedicalAbstractChunker(**params), section("Aim", 38)
+    (chunk,) = chunker.chunk(Document(aim + section("Results", 39), metadata=about))
     assert chunk.context == "[Title] A trial\n[MeSH] Obesity; GLP-1 Receptor\n[Section] Objective, Results\n[Text]"
-    chunks = BiomedicalAbstractChunker(**params).chunk(
-        Document(section("Aim", 38) + section("Results", 40), metadata=about)
-    )
+    chunks = chunker.chunk(Document(aim + section("Results", 40), metadata=about))
     assert [chunk.text[:3] for chunk in chunks if chunk.text] == ["Aim", "Res"]
     assert "[MeSH]" not in chunks[0].context
 
@@ -317,16 +313,8 @@ def test_settings_come_from_the_environment():
     ("name", "value", "rule"),
     [
         ("BIO_MCP_CHUNKER_MAX_TOKENS", "many", "BIO_MCP_CHUNKER_MAX_TOKENS must be a whole number >= 0, got 'many'"),
-        (
-            "BIO_MCP_BOOST_RESULTS_SECTION",
-            "nan",
-            "BIO_MCP_BOOST_RESULTS_SECTION must be a finite number >= 0, got 'nan'",
-        ),
-        (
-            "BIO_MCP_CHUNKER_MAX_TOKEN",
-            "1",
-            "no setting BIO_MCP_CHUNKER_MAX_TOKEN; did you mean 'BIO_MCP_CHUNKER_MAX_TOKENS'",
-        ),
+        ("BIO_MCP_BOOST_RESULTS_SECTION", "nan", "RESULTS_SECTION must be a finite number >= 0, got 'nan'"),
+        ("BIO_MCP_CHUNKER_MAX_TOKEN", "1", "CHUNKER_MAX_TOKEN; did you mean 'BIO_MCP_CHUNKER_MAX_TOKENS'"),
     ],
 )
 def test_a_bad_setting_is_an_error(name, value, rule):

@@ -211,13 +211,9 @@ def test_references_are_kept_whole_or_dropped():
     assert [chunk.text.split()[0] for chunk in kept] == ["References", "1999.", "Lind."]
     dropped = chunker(references="drop").chunk(SEALS)
     assert "".join(chunk.text for chunk in dropped) == text[: text.index("\n\nReferences")]
-    assert [chunk.text for chunk in dropped[:-1]] == [
-        chunk.text for chunk in chunker().chunk(SEALS)[: len(dropped) - 1]
-    ]
-    assert (
-        chunker(references="drop").chunk("<TEI><text><back><listBibl><bibl>A.</bibl></listBibl></back></text></TEI>")
-        == []
-    )
+    assert [c.text for c in dropped[:-1]] == [c.text for c in chunker().chunk(SEALS)[: len(dropped) - 1]]
+    references = "<TEI><text><back><listBibl><bibl>A.</bibl></listBibl></back></text></TEI>"
+    assert chunker(references="drop").chunk(references) == []
 
 
 def test_references_in_the_middle_are_dropped_with_their_subsections():
@@ -242,18 +238,11 @@ def sizes(*words):
 
 def test_small_sections_share_a_chunk_within_their_outermost_section():
     a, b, c, d, e = sizes(10, 10, 30, 10, 10)
-    source = paper(
-        ("1", "Methods", a), ("1.1", "Banks", b), ("1.2", "Boats", c), ("2", "Results", d), ("3", "Seals", e)
-    )
+    source = paper(("1", "Methods", a), ("1.1", "Bank", b), ("1.2", "Boats", c), ("2", "Results", d), ("3", "Seals", e))
     chunks = chunker(max_tokens=60, min_tokens=15).chunk(source)
     assert firsts(chunks) == ["1 Methods", "1.2 Boats", "2 Results", "3 Seals"]
-    assert firsts(chunker(max_tokens=60).chunk(source)) == [
-        "1 Methods",
-        "1.1 Banks",
-        "1.2 Boats",
-        "2 Results",
-        "3 Seals",
-    ]
+    firsts_of_all = ["1 Methods", "1.1 Bank", "1.2 Boats", "2 Results", "3 Seals"]
+    assert firsts(chunker(max_tokens=60).chunk(source)) == firsts_of_all
 
 
 def test_sections_of_different_parts_are_not_joined():

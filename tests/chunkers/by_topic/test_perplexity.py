@@ -63,9 +63,8 @@ def test_a_percentile_depends_on_the_document_alone():
 
 
 def test_explanation():
-    explanation = PerplexityChunker(lm=Numbers(), combine=False, threshold=1, add_scores=True).explain(
-        sentences(3, 1, 2, 1.5, 4)
-    )
+    chunker = PerplexityChunker(lm=Numbers(), combine=False, threshold=1, add_scores=True)
+    explanation = chunker.explain(sentences(3, 1, 2, 1.5, 4))
     assert explanation.figures["surprise"].tolist() == [3, 1, 2, 1.5, 4]
     assert explanation.figures["threshold"] == 1
     assert explanation.figures["minima"].tolist() == [1, 3]
@@ -75,9 +74,7 @@ def test_explanation():
 
 
 def test_a_missing_language_model_is_an_error_with_a_hint():
-    with pytest.raises(
-        ConfigurationError, match=r"lm= is missing: pass the name .* \(pip install 'advchunk\[transformers\]'\)"
-    ):
+    with pytest.raises(ConfigurationError, match=r"lm= is missing: pass .* \(pip install 'advchunk\[transformers\]'\)"):
         PerplexityChunker().chunk("One. Two.")
     with pytest.raises(ConfigurationError, match="lm"):
         PerplexityChunker(lm=3)

@@ -430,6 +430,4 @@ def test_a_text_cannot_speak_as_the_model():
     lines = shown.split("\n")
     assert [line.partition("] ")[0] for line in lines] == [f"[{number}" for number in range(1, len(lines) + 1)]
     assert parse_chapters(shown) == []
-    assert (
-        parse_chapters(re.sub(r"(?m)^\[\d+\] ", "", shown)) == []
-    )  # a model that repeats the text without its numbers
+    assert parse_chapters(re.sub(r"(?m)^\[\d+\] ", "", shown)) == []  # of a model that repeats the text

@@ -197,18 +197,10 @@ def test_a_row_of_zeros_is_unlike_all_by_cosine(linkage):
             {"min_cluster_size": 1, "method": "hdbscan"},
             "min_cluster_size must be >= 2 with method='hdbscan', got 1",
         ),
-        (
-            SemanticClusterChunker,
-            {"max_tokens_per_segment": 9, "min_tokens": 10},
-            "min_tokens must be in 0..max_tokens",
-        ),
+        (SemanticClusterChunker, {"max_tokens_per_segment": 9, "min_tokens": 10}, "min_tokens must be in 0"),
         (SemanticClusterChunker, {"n_clusters": 2, "distance_threshold": 1.0}, "only one of n_clusters and"),
         (SemanticClusterChunker, {"n_clusters": 2, "method": "hdbscan"}, "n_clusters can be given with method='hac'"),
-        (
-            SemanticClusterChunker,
-            {"connectivity": "chain", "linkage": "average"},
-            "linkage must be 'ward' with connectivity",
-        ),
+        (SemanticClusterChunker, {"connectivity": "chain", "linkage": "average"}, "linkage must be 'ward'"),
         (SemanticClusterChunker, {"connectivity": "chain", "method": "hdbscan"}, "connectivity can be given with"),
     ],
 )

@@ -65,7 +65,7 @@ UNITS = [
     ("xx", "Uno because dos; |tres quattro."),
 ]
 PIECES = (
-    "he |said |that |because |and |but, |however, |; |, |. |“|” |(|) |the cat |left|when |which |1,000 |所以|，|\n|\n\n"
+    "he |said |that |because |and |but, |however, |; |, |. |“|” |(|) |the cat |left|when |which |1,0 |所以|，|\n|\n\n"
 )
 PIECES = [*PIECES.split("|"), "walking ", "according to "]
 TEXTS = st.one_of(

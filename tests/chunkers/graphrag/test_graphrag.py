@@ -93,9 +93,8 @@ def test_entities_of_a_sentence_are_related():
 
 
 def test_names_are_canonical():
-    assert {canonical_name(name) for name in ("Face masks", "face-mask", "the FACE MASK", "\uff26ace  Mask")} == {
-        "face mask"
-    }
+    for name in ("Face masks", "face-mask", "the FACE MASK", "\uff26ace  Mask"):
+        assert canonical_name(name) == "face mask"
     graph = build_graph(
         {
             "1": (5, extract("The Face Masks help. A face mask of Ann Ames.")),
@@ -148,13 +147,10 @@ def test_leaves_have_the_context_and_the_cuts_of_their_documents(options):
     chunker = replace(CHUNKER, **options)
     plain = [chunk for chunks in RecursiveChunker(max_tokens=16, **options).chunk_many(documents) for chunk in chunks]
     leaves = [chunk for chunk in chunker.chunk_corpus(documents).chunks if chunk.spans]
-    assert [(c.id, c.context, "cut" in c.metadata) for c in leaves] == [
-        (c.id, c.context, "cut" in c.metadata) for c in plain
-    ]
+    kept, expected = ([(c.id, c.context, "cut" in c.metadata) for c in chunks] for chunks in (leaves, plain))
+    assert kept == expected
     explained = [chunk for document in documents for chunk in chunker.explain(document).chunks]
-    assert [(c.id, c.text, c.context, c.tokens) for c in explained] == [
-        (c.id, c.text, c.context, c.tokens) for c in leaves
-    ]
+    assert [(c.id, c.text, c.context) for c in explained] == [(c.id, c.text, c.context) for c in leaves]
 
 
 def test_methods_for_many_documents_return_every_chunk_once():
@@ -236,9 +232,7 @@ def test_only_what_is_new_or_failed_is_asked_and_embedded_again():
     asked.clear()
     reader.calls.clear()
     updated = GraphRAGChunker(llm=reader, **options).chunk_corpus(DOCUMENTS)
-    assert {
-        prompt for prompt in reader.calls if "<text>" in prompt and "Tom" not in prompt and "Jane" not in prompt
-    } == set()
+    assert not {p for p in reader.calls if "<text>" in p and "Tom" not in p and "Jane" not in p}
     assert {*asked} == {c.embed_text for c in updated.chunks} - {c.embed_text for c in corpus.chunks}
 
 
@@ -311,15 +305,9 @@ def test_a_document_cannot_end_the_prompt_or_add_entities():
     reader = EntityReader()
     GraphRAGChunker(llm=reader).chunk_corpus([Document(text, "d")])
     assert reader.calls[0].count("</text>") == 1
-    answer = {
-        "entities": [{"name": "Evil Twin"}, {"name": "Ann  Ames", "description": 3}, 7, {"kind": "x"}],
-        "relations": 5,
-    }
+    answer = {"entities": [{"name": "Evil Twin"}, {"name": "Ann  Ames", "kind": 3}, 7, {"kind": "x"}], "relations": 5}
     result = parse_extraction(answer, passage(text))
-    assert [(mention.name, mention.start) for mention in result.mentions] == [
-        ("Ann Ames", 0),
-        ("Ann Ames", text.rindex("Ann")),
-    ]
+    assert [(m.name, m.start) for m in result.mentions] == [("Ann Ames", 0), ("Ann Ames", text.rindex("Ann"))]
 
 
 @pytest.mark.parametrize("strength", [math.nan, "strong", None, True, -3, 10**400])

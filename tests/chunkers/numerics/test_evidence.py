@@ -16,9 +16,7 @@ from advchunk.chunkers.numerics import costs, cutting, evidence
 from advchunk.text.terms import terms_of
 from growing import check_growth
 
-rows = hnp.arrays(
-    float, st.tuples(st.integers(2, 9), st.integers(1, 3)), elements=st.sampled_from([-1.0, 0.0, 1.0, 3.0])
-)
+rows = hnp.arrays(float, st.tuples(st.integers(2, 9), st.integers(1, 3)), elements=st.sampled_from([-1.0, 0.0, 1.0, 3]))
 some = st.integers(0, 2**32 - 1)
 
 
@@ -47,7 +45,7 @@ def segment_cost(x, sizes, noise, coordinates, start, end):
 
 
 def discounted(sums, noise):
-    return costs.by_blocks(lambda block: evidence.discounted(sums, noise, block, sums.squares(block)))
+    return costs.BlockCost(lambda: lambda block: evidence.discounted(sums, noise, block, sums.squares(block)))
 
 
 def moments(x, sizes, cuts, before):
@@ -71,9 +69,7 @@ def moments(x, sizes, cuts, before):
         values = [y[i] @ y[j] + measured * phi / k for i, j, k in pairs]
         mean = sum(s * v for s, v in zip(scales, values, strict=True)) / sum(scales)
         rho[lag] = mean / variance * len(pairs) / (len(pairs) + 30)
-    inflation = [
-        max(1, 1 + 2 * sum(value * max(0, 1 - lag / max(k, 1)) for lag, value in rho.items())) for k in range(n + 1)
-    ]
+    inflation = [max(1, 1 + 2 * sum(r * max(0, 1 - lag / max(k, 1)) for lag, r in rho.items())) for k in range(n + 1)]
     excess = sum(
         total @ total - m * inflation[len(s)] * variance for total, m, s in zip(sums, masses, segments, strict=True)
     )

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from advchunk import ConfigurationError, RecursiveChunker, read_file
 from advchunk.readers import formats
 from advchunk.readers.conversations import captions
+from blocks import CASES
 from conversation_texts import ROLLING, SRT, VTT
 from growing import check_growth
 
@@ -57,19 +58,7 @@ def test_subrip_is_joined_up_to_a_pause():
     assert document.markup == "srt"
 
 
-@pytest.mark.parametrize(
-    ("speech", "expected"),
-    [
-        (["Ann Lee: Is there tea?", "Or milk?", "Bob: Yes.", "Ann Lee: Good."], ["Ann Lee: Is there tea? "
-                                                                                 "Or milk?", "Bob: Yes.", "Ann Lee: Good."]),
-        ([">> ANN: Is there tea?", ">> BOB: Yes.", ">> ANN: Good."], ["ANN: Is there tea?", "BOB: Yes.", "ANN: Good."]),
-        (["&gt;&gt; Is there tea?", "Or milk?", "&gt;&gt; Yes."], [">> Is there tea? Or milk?", ">> Yes."]),
-        (["Note: it is hot.", "Tea is good.", "Milk is white."], ["Note: it is hot. Tea is good. Milk is white."]),
-        (["<v Ann>Tea?</v> <v Bob>Yes."], ["Ann: Tea?", "Bob: Yes."]),
-        (["<v Ann (Host)>Tea?", "<v Ann (Host)>Milk?"], ["Ann (Host): Tea? Milk?"]),
-        (["a < b", "x &lt; y", "<laughs> 5 > 4 &unknown; &nbsp;"], ["a < b x < y <laughs> 5 > 4 &unknown;"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("speech", "expected"), CASES["cues of captions"])
 def test_what_is_said(speech, expected):
     cues = "\n\n".join(f"00:0{i}.000 --> 00:0{i + 1}.000\n{text}" for i, text in enumerate(speech))
     document = captions.read(f"WEBVTT\n\n{cues}")

@@ -123,12 +123,18 @@ def test_a_notebook_is_its_texts_its_code_and_its_short_outputs(tmp_path):
             {"output_type": "stream", "text": ["\x1b[31mready\x1b[0m\n"]}, {"output_type": "display_data", "data": {"image/png": "iVBO"}},
             {"output_type": "execute_result", "data": {"text/plain": "x" * 5000}}, {"output_type": "error", "ename": "ValueError", "evalue": "cold"},
         ]},
-        {"cell_type": "code", "source": "", "outputs": []},
+        {"cell_type": "code", "source": "", "outputs": [
+            {"output_type": "display_data", "data": {"text/markdown": ["## Hot\n"], "text/plain": "<Markdown object>"}},
+            {"output_type": "display_data", "data": {"image/png": "iVBO", "text/plain": "<Figure size 9x9 with 1 Axes>"}},
+            {"output_type": "display_data", "data": {"text/html": "<b>hot</b>"}},
+        ]},
     ]  # fmt: skip
     path = tmp_path / "tea.ipynb"
     path.write_text(json.dumps({"cells": cells, "metadata": {"kernelspec": {"language": "julia"}}}), encoding="utf-8")
     document = read_file(path)
-    assert [block.kind for block in document.blocks] == ["heading", "paragraph", *["code"] * 4]
+    assert [block.kind for block in document.blocks] == ["heading", "paragraph", *["code"] * 4, "heading"]
+    assert document.text.endswith("```\n\n## Hot")
+    assert document.metadata["left_out"] == "pictures: 2; HTML: 1"
     assert "```julia\nprint('```')\nbrew()\n```" in document.text.replace("````", "```")
     assert "ready\n" in document.text
     assert "\x1b" not in document.text

@@ -3,6 +3,7 @@ through."""
 
 import logging
 from datetime import datetime
+from email.message import EmailMessage
 from io import BytesIO
 
 import pytest
@@ -24,6 +25,8 @@ from office_files import (
     zipped,
 )  # fmt: skip
 
+import langchain_advchunk
+import llamaindex_advchunk
 import one_text
 from advchunk import ConfigurationError, RecursiveChunker, chunk_files, read_file
 from advchunk.cli import main
@@ -332,14 +335,47 @@ def test_cells_of_rich_text_that_end_with_a_paragraph_are_cells():
     assert blocks_of(read(f"{{\\rtf1\\ansi {rows}\\pard\\par}}".encode())) == [("table", 0, TABLE)]
 
 
+def test_rich_text_of_a_mac():
+    items = "".join(
+        rf"{{\listtext	\uc0\u8226 	}}{item}\{line}" for item, line in (("hot", "\n"), ("cold", "\r\n"))
+    )
+    text = (
+        rf"{{\rtf1\ansi\cocoartf2639 \f0 Tea is\{chr(10)}\ls1\ilvl0{items}\pard {{\upr{{Green}}{{\*\ud{{Green}}}}}}}}"
+    )
+    assert read(text.encode()).text.split("\n\n") == ["Tea is", "- hot", "- cold", "Green"]
+
+
 def test_characters_beyond_the_first_plane_in_rich_text():
     assert read(rb"{\rtf1\ansi\uc1 Tea \u-10180?\u-8436? hot}").text == "Tea \U0001f30c hot"
 
 
-def test_hidden_text_is_read_where_files_are_read(tmp_path):
-    path = tmp_path / "tea.rtf"
-    path.write_bytes(rb"{\rtf1 Tea{\v  is hot}.\par}")
-    ((document, _),) = chunk_files(path, RecursiveChunker(), hidden=True)
-    run = CliRunner().invoke(main, ["chunk", str(path), "--hidden", "--format", "text"])
-    assert [read_file(path).text, read_file(path, hidden=True).text, document.text] == ["Tea.", *["Tea is hot."] * 2]
-    assert "Tea is hot." in run.stdout
+HIDDEN = rb"{\rtf1 Tea{\v  is hot}.\par}"
+LINK = rb'{\rtf1 {\field{\*\fldinst HYPERLINK "https://tea.org"}{\fldrslt Tea}}.\par}'
+
+
+@pytest.mark.parametrize(
+    ("option", "data", "plain", "text"),
+    [("hidden", HIDDEN, "Tea.", "Tea is hot."), ("links", LINK, "Tea.", "[Tea](https://tea.org).")],
+)
+def test_options_of_reading_hold_wherever_files_are_read(option, data, plain, text, tmp_path):
+    path, chunker, message = tmp_path / "tea.rtf", RecursiveChunker(), EmailMessage()
+    path.write_bytes(data)
+    message.add_attachment(data, "application", "rtf", filename="tea.rtf")
+    (tmp_path / "note.eml").write_bytes(bytes(message))
+    options = {option: True}
+    assert [read_file(path).text, read_file(path, **options).text] == [plain, text]
+    assert chunker.read_file(path, **options).text == text
+    assert [document.text for document, _ in chunk_files(tmp_path, chunker, **options)] == ["", text, text]
+    run = CliRunner().invoke(main, ["chunk", str(path), f"--{option}", "-f", "text"])
+    assert text in run.stdout
+    assert langchain_advchunk.RecursiveSplitter().split_files(path, **options)[0].page_content == text
+    assert llamaindex_advchunk.RecursiveNodeParser().get_nodes_from_files(path, **options)[0].text == text
+
+
+@pytest.mark.parametrize("method", ["auto", "recursive"])
+def test_links_of_a_page_on_standard_input(method):
+    options = ["-m", method, "--links", *(["--markup", "html"] if method == "recursive" else [])]
+    page = "<html><body><p>Hot <a href=https://tea.org>tea</a>.</body></html>"
+    assert (
+        "[tea](https://tea.org)" in CliRunner().invoke(main, ["chunk", "-", *options, "-f", "text"], input=page).stdout
+    )

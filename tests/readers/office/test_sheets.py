@@ -26,6 +26,9 @@ def saved(book):
         (0.1 + 0.2, "", "0.3"), (1e20, "General", "1e+20"), (0.5, "# ?/?", "0.5"), (2.005, "0.00", "2.01"),
         (46082.75, "d.m.yyyy h:mm", "2026-03-01 18:00"), (0.75, "h:mm:ss AM/PM", "18:00:00"), (46082, "mmm-yy", "2026-03"),
         (1, "yyyy-mm-dd", "1900-01-01"), (1e12, "yyyy", "1000000000000"), (44620, '"KW" 0', "KW 44620"),
+        (4915112345, "(00) 000-00000", "(49) 151-12345"), (123456789, "000-00-0000", "123-45-6789"), (0, '_-* "-"?? €_-', "- €"),
+        (5551234, "[<=9999999]###-####;(###) ###-####", "555-1234"), (2125551234, "[<=9999999]###-####;(###) ###-####", "(212) 555-1234"),
+        (-3, '[<0]"low";[>=10]"high";0', "low"), (12, '[<0]"low";[>=10]"high";0', "high"), (0.5, "#.00", ".50"),
     ],
 )  # fmt: skip
 def test_numbers_are_written_as_they_are_displayed(number, code, text):
@@ -89,7 +92,7 @@ def test_sheets_of_open_document():
     wide, hidden = 'table:number-columns-spanned="2"', 'table:visibility="collapse"'
     rows = (
         cell("Tea") + cell("Sales", wide) + "<table:covered-table-cell/>",
-        "<table:table-cell/>" + cell("19%") + '<table:table-cell table:formula="of:=[.B2]*2"/>',
+        "<table:table-cell/>" + cell("19%") + '<table:table-cell table:formula="of:=SUM([.B2:.B3])"/>',
     )
     body = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
     body += f"<table:table-row {hidden}>{cell('secret')}</table:table-row>"
@@ -107,6 +110,6 @@ def test_sheets_of_open_document():
         f"<office:spreadsheet>{sheets}</office:spreadsheet></office:body></office:document-content>"
     )
     document = read(zipped({"mimetype": "application/vnd.oasis.opendocument.spreadsheet", "content.xml": content}))
-    assert document.text == "Tea\n\n| Tea | Sales | Sales |\n| --- | --- | --- |\n|  | 19% | =B2*2 |"
+    assert document.text == "Tea\n\n| Tea | Sales | Sales |\n| --- | --- | --- |\n|  | 19% | =SUM(B2:B3) |"
     assert document.metadata["left_out"] == "hidden rows: 1; hidden sheets: 1; values of formulas: 1"
     assert {block.metadata["sheet"] for block in document.blocks} == {"Tea"}

@@ -17,6 +17,7 @@ from advchunk.readers.pages import docling
 from advchunk.readers.pages.docling import body
 from advchunk.readers.pages.parsers import elements
 from advchunk.records import Place
+from blocks import blocks_of
 from growing import check_growth
 
 DATA = Path(__file__).parents[2] / "data"
@@ -28,10 +29,6 @@ def content(name):
 
 REPORT = json.loads(content("report"))
 LOADERS = json.loads(content("loaders"))
-
-
-def seen(document):
-    return [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
 
 
 def made(*children, **collections):
@@ -56,7 +53,7 @@ def cell(row, column, content, **more):
 
 
 def test_every_kind_of_item_is_a_block_in_reading_order():
-    assert seen(docling.read(content("report"))) == [
+    assert blocks_of(docling.read(content("report"))) == [
         ("heading", 1, "Tea and sleep"),
         ("heading", 1, "Methods"),
         (
@@ -142,10 +139,10 @@ def test_numbered_headings_are_below_the_first_part_of_their_numbers():
 
 def test_furniture_is_dropped_or_kept_where_it_stands():
     dropped, kept = (docling.read(content("report"), furniture=choice) for choice in ("drop", "keep"))
-    running = [text for kind, _, text in seen(kept) if kind == "furniture"]
+    running = [text for kind, _, text in blocks_of(kept) if kind == "furniture"]
     assert running == ["Harbour Reports 12", "2"]
-    assert seen(kept)[0] == ("furniture", 0, "Harbour Reports 12")
-    assert [item for item in seen(kept) if item[0] != "furniture"] == seen(dropped)
+    assert blocks_of(kept)[0] == ("furniture", 0, "Harbour Reports 12")
+    assert [item for item in blocks_of(kept) if item[0] != "furniture"] == blocks_of(dropped)
     for layer in ("notes", "background", "invisible"):
         hidden = made("#/texts/0", texts=[text("text", "Hidden.", content_layer=layer)])
         assert docling.document(hidden, furniture="keep").text == ""
@@ -165,11 +162,11 @@ def test_the_first_schema_is_read_with_its_furniture_apart_and_titles_that_are_c
         ("heading", 1, "Two"),
     ]
     document = docling.read(content("first_schema"))
-    assert seen(document) == shown
+    assert blocks_of(document) == shown
     assert "title" not in document.metadata
     assert document.metadata["source"] == "https://tea.test/old.html"
     kept = docling.read(content("first_schema"), furniture="keep")
-    assert seen(kept) == [*shown, ("furniture", 0, "Old running head"), ("furniture", 0, "Draft of 1840")]
+    assert blocks_of(kept) == [*shown, ("furniture", 0, "Old running head"), ("furniture", 0, "Draft of 1840")]
 
 
 TEA, TITLE = (
@@ -233,7 +230,7 @@ def form(contents, links=(), refs=None):
     ],
 )
 def test_items_are_read_once_at_their_place(children, items, expected):
-    assert seen(docling.document(made(*children, **items))) == expected
+    assert blocks_of(docling.document(made(*children, **items))) == expected
 
 
 # Any tree.
@@ -320,7 +317,7 @@ def test_a_dump_with_enums_and_numbers_for_keys_is_read():
     prov = [{"page_no": 1, "bbox": {"l": 1.0, "t": 9.0, "r": 5.0, "b": 2.0, "coord_origin": "BOTTOMLEFT"}}]
     doc = made("#/texts/0", texts=[text(Label.HEADER, "Tea", prov=prov, level=2)])
     read = docling.document(doc | {"pages": {1: {"size": {"width": 10.0, "height": 10.0}}}})
-    assert seen(read) == [("heading", 2, "Tea")]
+    assert blocks_of(read) == [("heading", 2, "Tea")]
     assert read.blocks[0].places == (Place(1, (1.0, 1.0, 5.0, 8.0)),)
 
 
@@ -343,7 +340,7 @@ def loaded(name, place=0):
 
 def test_a_chunk_of_the_langchain_loader_has_its_headings_and_pages():
     document = docling.restore_layout(loaded("doc_chunks"))
-    assert seen(document)[:2] == [("heading", 1, "Methods"), ("heading", 2, "Kinds of tea")]
+    assert blocks_of(document)[:2] == [("heading", 1, "Methods"), ("heading", 2, "Kinds of tea")]
     assert {block.places for block in document.blocks} == {(Place(1), Place(2))}
     assert document.metadata == LOADERS["doc_chunks"][0]["metadata"]
     pieces = RecursiveChunker(max_tokens=16, include_context=True).chunk(document)
@@ -356,13 +353,13 @@ def test_a_chunk_of_the_langchain_loader_has_its_headings_and_pages():
 
 def test_a_chunk_without_headings_is_read_as_markdown():
     document = docling.restore_layout(loaded("doc_chunks", 1))
-    assert seen(document) == [("paragraph", 0, "An opening without headings.")]
+    assert blocks_of(document) == [("paragraph", 0, "An opening without headings.")]
     assert "title_path" not in document.metadata
 
 
 def test_a_node_of_the_llamaindex_parser_says_the_headings_that_its_text_does_not():
     document = docling.restore_layout(loaded("nodes"))
-    assert {kind for kind, _, _ in seen(document)} == {"paragraph"}
+    assert {kind for kind, _, _ in blocks_of(document)} == {"paragraph"}
     assert (document.metadata["section"], document.metadata["title_path"]) == ("Kinds of tea", "Methods > Kinds of tea")
     assert document.blocks[0].places == (Place(1),)
 

@@ -13,6 +13,7 @@ from advchunk import ConfigurationError, Document, RecursiveChunker, read_file
 from advchunk.readers.formats import detect_format
 from advchunk.readers.pages.parsers import azure, llamaparse, marker, mineru, unstructured
 from advchunk.records import Place
+from blocks import blocks_of
 
 pytestmark = pytest.mark.usefixtures("_html")
 DATA = Path(__file__).parents[2] / "data" / "parsers"
@@ -36,10 +37,6 @@ def value(name):
     return json.loads(content(name))
 
 
-def seen(document):
-    return [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
-
-
 def only(document, kind):
     [block] = [block for block in document.blocks if block.kind == kind]
     return block, document.text[slice(*block.span)]
@@ -52,7 +49,7 @@ def only(document, kind):
 def test_a_file_is_recognized_and_has_headings_tables_and_pages(name):
     document = read_file(DATA / f"{name}.json")
     assert document.markup == name.partition("_")[0] == detect_format(content(name))
-    headings = [text.lstrip("# ") for kind, _, text in seen(document) if kind == "heading"]
+    headings = [text.lstrip("# ") for kind, _, text in blocks_of(document) if kind == "heading"]
     assert headings[0].startswith("Tea and sleep")
     assert {place.page for block in document.blocks for place in block.places} == {1, 2}
     assert "Tea Journal" not in document.text or name == "azure_markdown"
@@ -73,9 +70,9 @@ def test_objects_are_read_as_their_json(name):
         exported = SimpleNamespace(**{export: lambda **_: plain})
         if isinstance(plain, list):
             items = [SimpleNamespace(**{export: lambda item=item, **_: item}) for item in plain]
-            assert seen(reader.document(items)) == seen(expected)
+            assert blocks_of(reader.document(items)) == blocks_of(expected)
         else:
-            assert seen(reader.document(exported)) == seen(expected)
+            assert blocks_of(reader.document(exported)) == blocks_of(expected)
     with pytest.raises(ConfigurationError, match=r"a result must be JSON, or objects with as_dict, .*, got object"):
         reader.document(object())
     document = reader.document(plain, id="a", metadata={"page_count": 9, "note": "x"})
@@ -91,7 +88,7 @@ def test_values_of_objects_may_be_tuples_and_arrays():
 @pytest.mark.parametrize("name", READERS)
 def test_furniture_is_kept_if_asked_for(name):
     reader = READERS[name]
-    kept = [text for kind, _, text in seen(reader.read(content(name), furniture="keep")) if kind == "furniture"]
+    kept = [text for kind, _, text in blocks_of(reader.read(content(name), furniture="keep")) if kind == "furniture"]
     has_header = name not in {"llamaparse_v1", "marker_json", "marker_chunks"}  # their results do not have it
     assert any("Tea Journal" in text for text in kept) == has_header
     with pytest.raises(ConfigurationError, match="furniture must be"):
@@ -147,7 +144,7 @@ def test_a_value_of_any_other_type_is_read_or_an_error_that_names_it(name):
 
 def test_elements_of_unstructured():
     document = unstructured.read(content("unstructured"))
-    assert seen(document) == [
+    assert blocks_of(document) == [
         ("heading", 1, "Tea and sleep"),
         ("paragraph", 0, "We asked 120 sailors about tea."),
         ("item", 1, "- green"),
@@ -173,7 +170,7 @@ def test_coordinates_of_unstructured_from_below_are_from_above():
 
 
 def test_contents_of_mineru():
-    assert seen(mineru.read(content("mineru_content_list"))) == [
+    assert blocks_of(mineru.read(content("mineru_content_list"))) == [
         ("heading", 1, "Tea and sleep"),
         ("paragraph", 0, "We asked 120 sailors about tea."),
         ("item", 1, "- green"),
@@ -199,7 +196,7 @@ def test_contents_of_mineru_of_former_versions():
         {"type": "index", "list_items": ["- Tea", "    - Green"], "page_idx": 1},
         {"type": "table", "table_body": "", "img_path": "b.jpg", "page_idx": 1},
     ]
-    assert seen(mineru.document(contents)) == [
+    assert blocks_of(mineru.document(contents)) == [
         ("heading", 1, "Tea"), ("caption", 0, "A cup."), ("footnote", 0, "By us."), ("formula", 0, "$$\nx\n$$"),
         ("reference", 0, "[1] Tea."), ("item", 1, "- Tea"), ("item", 2, "- Green"),
     ]  # fmt: skip
@@ -218,8 +215,8 @@ def test_blocks_of_marker():
         ("code", 0, "brew(80)\n  .pour()"),
         ("footnote", 0, "1 By letter."),
     ]
-    assert seen(marker.read(content("marker_json"))) == expected
-    flat = seen(marker.read(content("marker_chunks")))  # which has captions within the groups of tables
+    assert blocks_of(marker.read(content("marker_json"))) == expected
+    flat = blocks_of(marker.read(content("marker_chunks")))  # which has captions within the groups of tables
     assert [text for *_, text in flat] == [text for *_, text in expected]
 
 
@@ -232,7 +229,7 @@ def test_a_table_of_marker_is_read_once_though_its_cells_are_its_children():
 
 
 def test_pages_of_llamaparse(caplog):
-    first, second = (seen(llamaparse.read(content(f"llamaparse_{version}"))) for version in ("v1", "v2"))
+    first, second = (blocks_of(llamaparse.read(content(f"llamaparse_{version}"))) for version in ("v1", "v2"))
     assert first == [
         ("heading", 1, "Tea and sleep"), ("paragraph", 0, "We asked **120** sailors."),
         ("table", 0, "| Tea | Hours |\n| --- | --- |\n| "
@@ -258,7 +255,7 @@ def test_pages_of_llamaparse(caplog):
 
 def test_plain_content_of_azure_has_each_paragraph_once_and_levels_of_sections():
     document = azure.read(content("azure_text"))
-    assert seen(document) == [
+    assert blocks_of(document) == [
         ("heading", 1, "Tea and sleep \U0001f375"),
         ("paragraph", 0, "We asked 120 sailors about tea."),
         ("heading", 2, "Results"),
@@ -294,7 +291,7 @@ def test_offsets_of_azure_count_the_units_that_it_says():
     ]  # fmt: skip
     result = {"content": f"{tea}{tea} inside after", "paragraphs": paragraphs, "stringIndexType": "utf16CodeUnit"}
     result["tables"] = [{"cells": [cell], "spans": spans}]
-    assert seen(azure.document({"analyzeResult": result, "status": "succeeded"})) == [
+    assert blocks_of(azure.document({"analyzeResult": result, "status": "succeeded"})) == [
         ("paragraph", 0, tea + tea), ("table", 0, "| --- |\n| inside |"), ("paragraph", 0, "after")
     ]  # fmt: skip
 
@@ -327,7 +324,7 @@ def test_sections_of_azure_that_contain_each_other_end():
         {"elements": ["/sections/0", "/sections/9", "/sections/x", "/paragraphs/0"]},
     ]
     result = {"stringIndexType": "unicodeCodePoint", "content": "Tea", "paragraphs": [heading], "sections": sections}
-    assert seen(azure.document(result)) == [("heading", 1, "Tea")]
+    assert blocks_of(azure.document(result)) == [("heading", 1, "Tea")]
 
 
 # Documents of loaders.

@@ -5,6 +5,7 @@ import pickle
 import re
 import subprocess
 import sys
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -301,6 +302,22 @@ def test_a_label_and_its_value_are_on_one_line(by_column, colon, bold):
         paper.text(x, y, text, bold=bold and x == 60)
     lines = pdf.read(paper.data(), detector=None).text.replace(" |", "").replace("| ", "").splitlines()
     assert [" ".join(pair) in lines for pair in pairs] == [True] * 4
+
+
+def test_what_a_form_is_filled_in_with_stands_after_its_label():
+    canvas = pytest.importorskip("reportlab.pdfgen.canvas")
+    file = BytesIO()
+    paper = canvas.Canvas(file)
+    paper.setAuthor("(anonymous)")
+    for y, label in ((700, "Full name:"), (650, "Kind of tea:"), (600, "The seller signs below.")):
+        paper.drawString(72, y, label)
+    paper.acroForm.textfield(x=160, y=694, width=200, height=20, value="Ann Miller")
+    paper.acroForm.choice(x=160, y=644, width=100, height=20, value="Green", options=["Green", "Black"])
+    paper.save()
+    document = pdf.read(file.getvalue(), detector=None)
+    lines = [line.strip() for line in document.text.splitlines() if line]
+    assert lines == ["Full name: Ann Miller", "Kind of tea: Green", "The seller signs below."]
+    assert document.metadata == {"page_count": 1}
 
 
 def test_addresses_side_by_side_are_read_one_after_the_other():

@@ -16,6 +16,7 @@ from advchunk.readers.pages.regions.document import DetectedPage, build_document
 from advchunk.readers.pages.regions.order import reading_order
 from advchunk.readers.pages.regions.prose import WordList, group_rows, join_lines
 from advchunk.readers.pages.regions.shapes import Detected, Font, Line, Region, Sheet
+from blocks import CASES, blocks_of
 from growing import check_growth
 
 DATA = Path(__file__).parents[2] / "data"
@@ -345,24 +346,7 @@ def test_centered_lines_are_not_divided_as_indented():
 # Prose.
 
 
-@pytest.mark.parametrize(
-    ("lines", "text"),
-    [
-        (["a pla-", "cebo"], "a placebo"),
-        (["double-", "blind"], "double-blind"),
-        (["the Smith-", "Jones"], "the Smith-Jones"),
-        (["well-", "known, and well-known"], "well-known, and well-known"),
-        (["1-", "2"], "1-2"),
-        (
-            ["at https://tea.org/user-", "guide/cup, or pump-", "v2-final.pdf"],
-            "at https://tea.org/user-guide/cup, or pump-v2-final.pdf",
-        ),
-        (["東京", "都"], "東京都"),
-        (["나타났다. ", "이와"], "나타났다. 이와"),
-        (["  a ", "", "b"], "a b"),
-        (["a", "b", "c"], "a b c"),
-    ],
-)
+@pytest.mark.parametrize(("lines", "text"), CASES["joined lines of pages"])
 def test_lines_are_joined(lines, text):
     assert join_lines(lines) == text
 
@@ -497,10 +481,6 @@ class Result:
         setattr(self, method, lambda: result)
 
 
-def outline(document):
-    return [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
-
-
 LAYOUT, DOCTR = (
     json.loads((DATA / name).read_text("utf-8")) for name in ("layoutparser_two_columns.json", "doctr_two_pages.json")
 )
@@ -516,7 +496,7 @@ OUTLINE = [
 
 def test_layoutparser_json_is_read_column_by_column():
     result = layoutparser.read(json.dumps(LAYOUT), id="tea", metadata={"journal": "T"})
-    assert outline(result) == OUTLINE
+    assert blocks_of(result) == OUTLINE
     assert result.blocks[0].places == ((1, (60.0, 40.0, 540.0, 70.0)),)
     assert (result.id, result.metadata) == ("tea", {"left_out": "hyphens: 1", "page_count": 1, "journal": "T"})
 
@@ -525,7 +505,7 @@ def test_layoutparser_objects_pages_and_blocks_are_read_alike():
     texts = (json.dumps([LAYOUT]), json.dumps(LAYOUT["blocks"]))
     objects = (Result("to_dict", LAYOUT), [Result("to_dict", LAYOUT)])
     for same in (LAYOUT, [LAYOUT], LAYOUT["blocks"], *texts, *objects):
-        assert outline(layoutparser.read(same)) == OUTLINE
+        assert blocks_of(layoutparser.read(same)) == OUTLINE
     again = [Result("to_dict", {**LAYOUT, "page_data": {}}) for _ in range(2)]
     assert [block.places[0].page for block in layoutparser.read(again).blocks] == [1] * 6 + [2] * 6
 
@@ -537,7 +517,7 @@ def layout_of(rows):
 
 def test_layoutparser_words_are_put_into_the_regions_that_have_no_text():
     rows = [("Title", 0, 0, 100, 30), ("Times", 0, 5, 20, 15, "Green"), ("Times", 23, 5, 43, 15, "tea")]
-    assert outline(layoutparser.read(layout_of(rows))) == [("heading", 2, "Green tea")]
+    assert blocks_of(layoutparser.read(layout_of(rows))) == [("heading", 2, "Green tea")]
 
 
 TWO_COLUMNS = [  # type, left, top, right, bottom, text
@@ -552,17 +532,17 @@ TWO_COLUMNS = [  # type, left, top, right, bottom, text
 @pytest.mark.parametrize("kind", ["Figure", "Table", "Text", "Own label", None])
 @pytest.mark.parametrize("place", [(50, 320, 290, 500), (310, 320, 550, 500), (0, 0, 9, 9)])
 def test_a_block_without_text_changes_no_other_region(kind, place):
-    whole = outline(layoutparser.read(layout_of(TWO_COLUMNS)))
+    whole = blocks_of(layoutparser.read(layout_of(TWO_COLUMNS)))
     assert [text for _, _, text in whole] == [TWO_COLUMNS[i][-1] for i in (0, 1, 2, 3, 4)]
     for at in range(6):
         empty = (kind, *place, *(["  "] if at % 2 else []))
-        assert outline(layoutparser.read(layout_of([*TWO_COLUMNS[:at], empty, *TWO_COLUMNS[at:]]))) == whole
+        assert blocks_of(layoutparser.read(layout_of([*TWO_COLUMNS[:at], empty, *TWO_COLUMNS[at:]]))) == whole
 
 
 def test_a_text_in_a_figure_leaves_the_other_regions_as_they_are():
     rows = [*TWO_COLUMNS[:4], ("Figure", 310, 220, 550, 300), ("Text", 320, 230, 540, 250, "Stem")]
-    regions = outline(layoutparser.read(layout_of(rows)))
-    assert regions == [*outline(layoutparser.read(layout_of(TWO_COLUMNS[:4]))), ("figure", 0, "Stem")]
+    regions = blocks_of(layoutparser.read(layout_of(rows)))
+    assert regions == [*blocks_of(layoutparser.read(layout_of(TWO_COLUMNS[:4]))), ("figure", 0, "Stem")]
 
 
 @pytest.mark.parametrize("empty", [{}, {"page_data": {}}, {"blocks": []}])
@@ -580,7 +560,7 @@ def test_layoutparser_quadrilaterals_have_a_box_and_intervals_none():
 
 def test_doctr_json_is_read_column_by_column_with_its_places():
     result = doctr.read(json.dumps(DOCTR))
-    assert outline(result) == [
+    assert blocks_of(result) == [
         ("paragraph", 0, "The cat naps on the sofa and"),
         ("paragraph", 0, "The court rules on the law."),
         ("heading", 2, "Findings"),

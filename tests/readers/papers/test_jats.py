@@ -12,7 +12,7 @@ from lxml import etree
 
 from advchunk import ConfigurationError
 from advchunk.readers.papers import jats
-from blocks import blocks_of, check_paper, check_unknown_elements, outline
+from blocks import CASES, blocks_of, check_paper, check_unknown_elements, outline
 
 ARTICLE = (Path(__file__).parents[2] / "data" / "tea_jats.xml").read_text(encoding="utf-8")
 
@@ -106,43 +106,12 @@ def test_no_letter_is_lost_in_malformed_trees(trees):
     assert "\n\n".join(document.text[slice(*block.span)] for block in document.blocks) == document.text
 
 
-@pytest.mark.parametrize(
-    ("line", "read"),
-    [
-        ("10<sup>9</sup> cells, 10<sup><italic>-3</italic></sup>", "10⁹ cells, 10⁻³"),
-        ("in 2019<xref ref-type='bibr'><sup>12</sup></xref>", "in 2019¹²"),
-        ("below 0.05<sup>1,2</sup>", "below 0.05¹,²"),
-        ("log<sub>10</sub>2 and CO<sub>2</sub>", "log₁₀2 and CO2"),
-        ("one<break/>two <named-content>three</named-content>s", "one two threes"),
-        ("(<xref>A</xref>; <xref>B</xref><xref>C</xref>)", "(A; BC)"),
-        ("the <inline-formula><alternatives><tex-math>$x^2$</tex-math><mml:math><mml:mi>x</mml:mi></mml:math></alternatives></inline-formula>th", "the $x^2$th"),
-        ("<inline-formula>R<sup>2</sup></inline-formula> fits", "R2 fits"),
-        ("In <ruby><rb>漢字</rb><rp>(</rp><rt>かんじ</rt><rp>)</rp></ruby>.", "In 漢字 (かんじ)."),
-        ("run <code>pour()</code> now", "run pour() now"),
-        ("<inline-graphic><alt-text>a star</alt-text></inline-graphic>kept", "kept"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("line", "read"), CASES["lines of JATS"])
 def test_lines(line, read):
     assert body(f"<p>{line}</p>") == [("paragraph", 0, read)]
 
 
-@pytest.mark.parametrize(
-    ("xml", "line"),
-    [
-        ("<mml:mfrac><mml:mi>a</mml:mi><mml:mrow><mml:mi>b</mml:mi><mml:mo>+</mml:mo><mml:mn>1</mml:mn></mml:mrow></mml:mfrac>", "a/(b+1)"),
-        ("<mml:msubsup><mml:mo>∑</mml:mo><mml:mi>i</mml:mi><mml:mi>n</mml:mi></mml:msubsup><mml:mi>x</mml:mi>", "∑_i^nx"),
-        ("<mml:msqrt><mml:mi>a</mml:mi><mml:mi>b</mml:mi></mml:msqrt>", "√ab"),
-        ("<mml:mroot><mml:mi>a</mml:mi><mml:mn>3</mml:mn></mml:mroot>", "a^(1/3)"),
-        ("<mml:mover><mml:mi>x</mml:mi><mml:mo>¯</mml:mo></mml:mover><mml:mo>=</mml:mo><mml:mn>2</mml:mn>", "x¯ = 2"),
-        ("<mml:mfenced open='[' separators=';'><mml:mi>a</mml:mi><mml:mi>b</mml:mi></mml:mfenced>", "[a; b)"),
-        ("<mml:mtable><mml:mtr><mml:mtd><mml:mi>a</mml:mi></mml:mtd><mml:mtd><mml:mi>b</mml:mi></mml:mtd></mml:mtr><mml:mtr><mml:mtd><mml:mi>c</mml:mi></mml:mtd></mml:mtr></mml:mtable>", "a, b; c"),
-        ("<mml:mi>sin</mml:mi><mml:mo>&#x2061;</mml:mo><mml:mi>x</mml:mi><mml:mtext>for "
-         "all</mml:mtext><mml:mi>y</mml:mi>", "sin x for all y"),
-        ("<mml:semantics><mml:mi>x</mml:mi><mml:annotation encoding='application/x-tex'>\\hat "
-         "x</mml:annotation></mml:semantics>", "\\hat x"),
-        ("<mml:msub><mml:mi>x</mml:mi></mml:msub>", "x"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("xml", "line"), CASES["MathML"])
 def test_mathml_is_read_in_a_line(xml, line):
     assert body(f"<disp-formula><mml:math>{xml}</mml:math></disp-formula>") == [("formula", 0, line)]
 

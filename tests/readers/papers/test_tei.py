@@ -12,7 +12,7 @@ from lxml import etree
 from advchunk import ConfigurationError
 from advchunk.readers.imrad import parse_heading
 from advchunk.readers.papers import tei
-from blocks import blocks_of, check_paper, check_unknown_elements, outline, texts_of
+from blocks import CASES, blocks_of, check_paper, check_unknown_elements, outline, texts_of
 from growing import check_growth
 
 DATA = Path(__file__).parents[2] / "data"
@@ -193,24 +193,7 @@ def test_a_label_is_left_out_where_the_heading_says_it(heading, label, caption):
     assert texts_of(tei.read(paper(body)), "caption") == [caption]
 
 
-@pytest.mark.parametrize(
-    ("marked", "line"),
-    [
-        ("<choice><sic>teh</sic><corr>the</corr></choice> sea", "the sea"),
-        ("<choice><abbr>Dr</abbr><expan>Doctor</expan></choice> Li", "Doctor Li"),
-        ("<choice><unclear>salt</unclear><unclear>malt</unclear></choice>", "salt"),
-        ("<app><rdg>tide</rdg><lem>ebb</lem></app> and <choice>flow</choice>", "ebb and flow"),
-        ('10<hi rend="superscript">9</hi> seals, H<hi rend="sub">2</hi>O', "10⁹ seals, H2O"),
-        ('<hi rend="italic">10</hi><hi rend="super">-<hi>9</hi></hi>', "10-9"),
-        ("In <ruby><rb>漢字</rb><rt>かんじ</rt></ruby>.", "In 漢字 (かんじ)."),
-        ('<hi rend="bold">10</hi><hi rend="bold">9</hi>', "109"),
-        (
-            "<formula><math "
-            'xmlns="http://www.w3.org/1998/Math/MathML"><mfrac><mi>a</mi><mi>b</mi></mfrac></math></formula>',
-            "a/b",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("marked", "line"), CASES["rewritten markup of TEI"])
 def test_rewritten_markup_is_read(marked, line):
     assert texts_of(tei.read(paper(f"<p>{marked}</p>"))) == [line]
 
@@ -328,36 +311,7 @@ def test_time_grows_with_the_number_of_sentences():
     check_growth(tei.read, lambda sections: paper(section * sections), 25)
 
 
-@pytest.mark.parametrize(
-    ("text", "number", "names"),
-    [
-        ("Introduction", "", "Introduction"),
-        ("1 INTRODUCTION", "1", "Introduction"),
-        ("Related Work", "", "Introduction"),
-        ("Background and related work", "", "Introduction"),
-        ("2. Materials and Methods", "2", "Methods"),
-        ("II. METHODS", "II", "Methods"),
-        ("Patients & methods", "", "Methods"),
-        ("3.2 Experimental setup", "3.2", "Methods"),
-        ("The proposed method", "", "Methods"),
-        ("Statistical analysis", "", "Methods"),
-        ("Results of the survey", "", "Results"),
-        ("Main results:", "", "Results"),
-        ("Results and Discussion", "", "Results Discussion"),
-        ("Experiments", "", "Methods Results"),
-        ("Discussion, limitations and future work", "", "Discussion"),
-        ("Section 6: Conclusions", "6", "Discussion"),
-        ("E. coli", "", ""),
-        ("C. Data", "C", "Methods"),
-        ("References", "", ""),
-        ("Availability of data and materials", "", ""),
-        ("Appendix B: Methods", "", ""),
-        ("Methods and madness", "", ""),
-        ("Deep sea vents", "", ""),
-        ("Of methods", "", ""),
-        ("", "", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "number", "names"), CASES["heads"])
 def test_heads_are_parsed(text, number, names):
     actual = parse_heading(text)
     assert (actual.number, " ".join(actual.names)) == (number, names)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from advchunk import BiomedicalAbstractChunker, ConfigurationError
 from advchunk.readers.pubmed import reader as abstracts
 from advchunk.readers.pubmed import records as pubmed
-from blocks import texts_of
+from advchunk.readers.pubmed.labels import section_name
+from blocks import CASES, texts_of
 from growing import check_growth, repeated
 
 
@@ -26,28 +27,7 @@ def sections(document):
     return [(name, " ".join(texts)) for name, texts in sections if name or texts]
 
 
-@pytest.mark.parametrize(
-    ("raw", "clean"),
-    [
-        ("two   spaces\tand a\nline", "two spaces and a line"),
-        ("\u2009thin\u00a0spaces ", "thin spaces"),
-        ("ﬁbrin in 5 ㎎", "fibrin in 5 mg"),
-        ("<p>HTML <b>goes</b><br/>away<!-- so --></p>", "HTML goes away"),
-        ("p<0.05 and n>3 stay", "p<0.05 and n>3 stay"),
-        ("a &lt; b &amp; c&nbsp;d &unknown; &#945;", "a < b & c d &unknown; α"),  # noqa: RUF001
-        ("hyper-\ntension", "hypertension"),
-        ("double-\nblind and 12-\n week GLP-\n1, p-\nvalue", "double-blind and 12-week GLP-1, p-value"),
-        ("drug-\nresistant; as drug-resistant", "drug-resistant; as drug-resistant"),
-        ("e.g.\nmice", "e.g. mice"),
-        ("soft\u00adhyphen, zero\u200bwidth, so\u00ad\n ft", "softhyphen, zerowidth, soft"),
-        ("12.4% vs 2.1% (Δ=−10.3 pp; p = 0.03, 1.5 mg/kg)", "12.4% vs 2.1% (Δ=−10.3 pp; p = 0.03, 1.5 mg/kg)"),
-        ("10⁹/L, ½ dose, kg/m², 10<sup>-9</sup> M, CO<sub>2</sub>", "10⁹/L, ½ dose, kg/m², 10⁻⁹ M, CO2"),
-        ("One.\n\n\nTwo.", "One.\n\nTwo."),
-        ("One.\n Results:\n two", "One.\nResults: two"),
-        ("<jats:title>Results</jats:title><jats:p>Two.</jats:p>", "Results\n\nTwo."),
-        ("<sec><title>Results</title><p><italic>Two</italic>.</p></sec>", "Results\n\nTwo."),
-    ],
-)
+@pytest.mark.parametrize(("raw", "clean"), CASES["normalized abstracts"])
 def test_normalized(raw, clean):
     assert abstracts.normalize_abstract(raw).text == clean
     assert abstracts.normalize_abstract(clean).text == clean
@@ -110,35 +90,10 @@ def test_nfkc_by_pieces_equals_nfkc_of_the_whole(text):
     ],
 )
 def test_section_names(label, name):
-    assert abstracts.section_name(label) == name
+    assert section_name(label) == name
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("Background: a. Methods: b. Results: c. Conclusions: d.", ["Background", "Methods", "Results", "Conclusions"]),
-        ("BACKGROUND: a.\nPATIENTS AND METHODS: b.\nRESULTS: c.", ["Background", "Methods", "Results"]),
-        ("Objective - a.\nResults — b.\nConclusion—We c.", ["Objective", "Results", "Conclusions"]),
-        ("Background\nIt is so.\nResults\nIt was so.", ["Background", "Results"]),
-        ("Results： it is so.", ["Results"]),
-        ("Results- Seen.\nConclusions - Not.", ["Results", "Conclusions"]),
-        ("Results-driven work is rare.", []),
-        ("Double-blind trials: a. We saw the following methods: b.", []),
-        ("A trial with\nmethods: a and b.", []),
-        ("We report\nresults - as they are.", []),
-        ("A trial. methods: a.", []),
-        ("A trial (n = 3). Methods: a.", ["Methods"]),
-        ("A trial.\nmethods: a.", ["Methods"]),
-        ("It fell.RESULTS: None. Double-blind.METHODS, too.", ["Results"]),
-        ("Case-control study of tea. Results-driven work.", []),
-        ("Case–control studies are rare.\nResults–based ones, too.", []),
-        ("Results. Tea is good.", []),
-        ("aim: to see e.g. cases: two. results: none.", ["Objective", "Methods", "Results"]),
-        ("AIM: To see. We report cases: two. methods: a. RESULTS: None.", ["Objective", "Results"]),
-        ("Results", []),
-        ("", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "names"), CASES["labels of abstracts"])
 def test_labels(text, names):
     assert [name for _, _, name in abstracts.find_labels(text)] == names
     document = abstracts.read(text)
@@ -158,7 +113,7 @@ PUBLISHED = ["background", "rationale", "objective", "aims", "methods", "design"
 def test_every_labeled_section_is_recovered(drawn, between, body):
     text = between.join(f"{case(label)}: {body}" for label, case in drawn)
     document = abstracts.read(text)
-    assert sections(document) == [(abstracts.section_name(label), body) for label, _ in drawn]
+    assert sections(document) == [(section_name(label), body) for label, _ in drawn]
 
 
 ENDS = [": ", ":", " : ", ":\n", "- ", " - ", "-", "–", " – ", "— ", "—", ". "]
@@ -197,7 +152,7 @@ def test_blocks_cover_what_is_not_white_space():
 
 
 def test_structured_sections_keep_labels_of_their_own():
-    document = abstracts.from_sections([("KEY POINTS", "One."), ("", "Two. RESULTS: Three."), ("AIM", " ")], id="x")
+    document = pubmed.from_sections([("KEY POINTS", "One."), ("", "Two. RESULTS: Three."), ("AIM", " ")], id="x")
     assert document.text == "KEY POINTS: One.\nTwo. RESULTS: Three."
     assert sections(document) == [("KEY POINTS", "One. Two."), ("Results", "Three.")]
     assert document.id == "x"

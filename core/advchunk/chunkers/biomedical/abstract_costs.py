@@ -63,7 +63,7 @@ class AbstractCosts:
     def size(self, start: int, end: int) -> int:
         """Return the tokens of a chunk, with its context and the text that it repeats."""
         names = self._contexts.sections.names(self._edges[start], self._edges[end])
-        return self._contexts(start == 0, names)[1] + self._repeated(start) + self.tokens(start, end)
+        return self._contexts.of(start == 0, names)[1] + self._repeated(start) + self.tokens(start, end)
 
     def _repeated(self, start: int) -> int:
         """Return the tokens of the whole sentences that a chunk repeats, 0 at the start of a section."""

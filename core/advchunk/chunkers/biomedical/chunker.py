@@ -20,9 +20,10 @@ from advchunk.chunkers.biomedical.params import BiomedicalAbstractParams
 from advchunk.chunkers.biomedical.quantities import QuantityTiler
 from advchunk.chunkers.explanations import Explanation
 from advchunk.engine import Plan, completed
-from advchunk.errors import ConfigurationError
+from advchunk.errors import require
 from advchunk.readers.formats import compose_offsets, detect_format
 from advchunk.readers.pubmed import reader
+from advchunk.readers.pubmed.labels import find_labels, section_blocks
 from advchunk.records import Chunk, Document, Origin, Segmentation, Span, SpanSet, Units, write_metadata
 from advchunk.text import splitters, tiling
 from advchunk.text.counters import Counter
@@ -52,11 +53,10 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         if document.blocks is not None:
             return document
         if not self.normalize:
-            layout, labels = super().read(document).blocks or (), reader.find_labels(document.text)
-            return replace(document, blocks=reader.section_blocks(document.text, labels, layout))
-        if (markup := detect_format(document.text)) in _NOT_ABSTRACTS:
-            msg = f"biomedical-abstract needs an abstract or a PubMed record, got {markup}: use another chunker"
-            raise ConfigurationError(msg)
+            layout, labels = super().read(document).blocks or (), find_labels(document.text)
+            return replace(document, blocks=section_blocks(document.text, labels, layout))
+        markup = detect_format(document.text)
+        require(markup not in _NOT_ABSTRACTS, "biomedical-abstract needs an abstract or a PubMed record", markup)
         return compose_offsets(document, reader.read(document.text, id=document.id, metadata=document.metadata))
 
     def chunk_empty(self, document: Document) -> list[Chunk]:
@@ -65,10 +65,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
 
     def limits(self, document: Document) -> Limits:
         """Return the limits, with the context of a chunk that starts at an offset."""
-        return self._limits(document, self._contexts(document))
-
-    def _contexts(self, document: Document) -> ContextBuilder:
-        return ContextBuilder(self, document, self.counter)
+        return self._limits(document, ContextBuilder(self, document, self.counter))
 
     def _limits(self, document: Document, contexts: ContextBuilder) -> Limits:
         limits = super().limits(document)  # short sections are merged by their cost, not by a minimum
@@ -81,7 +78,8 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
 
     def plan(self, document: Document) -> Plan[Explanation]:
         """Decide on the whole abstract, then build each chunk with the text that it repeats."""
-        limits = self._limits(document, contexts := self._contexts(document))
+        contexts = ContextBuilder(self, document, self.counter)
+        limits = self._limits(document, contexts)
         units = self.tile(document, limits)
         segmentation = self._cheapest(units, limits, contexts)
         chunks = _build_chunks(units, segmentation.cuts.tolist(), limits, contexts)
@@ -89,8 +87,8 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Decide on units by the labels in their text."""
-        layout = reader.section_blocks(units.text, reader.find_labels(units.text))
-        return self._cheapest(units, limits, self._contexts(Document(units.text, blocks=layout)))
+        layout = section_blocks(units.text, find_labels(units.text))
+        return self._cheapest(units, limits, ContextBuilder(self, Document(units.text, blocks=layout), self.counter))
 
     def _cheapest(self, units: Units, limits: Limits, contexts: ContextBuilder) -> Segmentation:
         """Return the cheapest segmentation; ties go to the longest last chunk."""
@@ -114,7 +112,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
 
     def postprocess(self, explanation: Explanation) -> Plan[list[Chunk]]:
         """Add the metadata of each chunk, and put the title's chunk first."""
-        document, contexts = explanation.document, self._contexts(explanation.document)
+        document, contexts = explanation.document, ContextBuilder(self, explanation.document, self.counter)
         sections, previous_end, prefix = contexts.sections, 0, "s" if contexts.sections.labels else "w"
         parent = _parent(document)
         chunks = [] if contexts.with_title else self._title_chunks(document, title_lines(document))
@@ -157,9 +155,10 @@ def _build_chunks(units: Units, cuts: Sequence[int], limits: Limits, contexts: C
     chunks, edges = list[Chunk](), units.edges.tolist()
     section_starts = set(contexts.sections.first_units(edges))
     for before, start, end in zip([0, *cuts], cuts, cuts[1:], strict=False):
-        first = start if start in section_starts else before
+        repeated = max(before, sizes.first_repeated(units.text, edges, chunks[-1])) if chunks else 0
+        first = start if start in section_starts else min(repeated, start)
         origin, names = edges[first], contexts.sections.names(edges[start], edges[end])
-        shifted = _shift(limits, origin, edges[start], contexts(start == 0, names), contexts(False, names))
+        shifted = _shift(limits, origin, edges[start], contexts.of(start == 0, names), contexts.of(False, names))
         shifted = replace(shifted, overlap_tokens=0) if first == start else shifted
         built = sizes.assemble(units.part(first, end), np.array([start - first, end - first]), shifted)
         chunks += [replace(chunk, spans=tuple(Span(a + origin, b + origin) for a, b in chunk.spans)) for chunk in built]
@@ -167,24 +166,17 @@ def _build_chunks(units: Units, cuts: Sequence[int], limits: Limits, contexts: C
 
 
 def _shift(limits: Limits, origin: int, start: int, own: tuple[str, int], other: tuple[str, int]) -> Limits:
-    """Return limits of a text that begins at ``origin``, with a chunk of it at ``start``; it repeats whole sentences
-    only.
-    """
+    """Return limits of a text from ``origin`` on, whose chunk at ``start`` repeats whole sentences only."""
     whole = SpanSet([Span(0, sys.maxsize)])
-    limits = replace(limits, verbatim=whole, own_levels=None)
-    return replace(limits, context=lambda at: own if at + origin == start else other)
+    return replace(limits, verbatim=whole, own_levels=None, context=lambda at: own if at + origin == start else other)
 
 
 def _parent(document: Document) -> str:
-    """Return the ``parent_uid`` of the chunks of a document."""
+    """Return the ``parent_uid`` of the chunks of a document; without an id, one by its content, so that they differ."""
     pmid = document.metadata.get("pmid")
-    return str(document.metadata.get("parent_uid") or (f"pubmed:{pmid}" if pmid else document.id or _hash(document)))
-
-
-def _hash(document: Document) -> str:
-    """Return an id by content; otherwise the chunks of all documents without an id would have the same ids."""
     content = f"{document.metadata.get('title', '')}\n{document.text}".encode("utf-8", "surrogatepass")
-    return f"sha256:{sha256(content).hexdigest()}"
+    name = f"pubmed:{pmid}" if pmid else document.id or f"sha256:{sha256(content).hexdigest()}"
+    return str(document.metadata.get("parent_uid") or name)
 
 
 def _truncate_words(text: str, max_tokens: int, counter: Counter) -> str:

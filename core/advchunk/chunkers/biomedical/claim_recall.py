@@ -1,10 +1,9 @@
-"""A metric of retrieval: how many numeric claims of an answer are retrieved in full.
+"""A metric of retrieval: how many numeric claims of an answer one chunk contains in full.
 
-A cut between a number and its comparator loses the claim (`advchunk.chunkers.biomedical.claims`) though every
-character is still retrieved. So a claim counts only if one chunk contains all of it.
+A cut between a number and its comparator loses the claim (`biomedical.claims`) though all characters are retrieved.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,19 +16,15 @@ def claims_of_task(task: Any) -> tuple[tuple[tuple[str, Span], ...], ...]:
     """Return each answer's claims with a statistic; their comparators may be outside of the answer."""
     pairs = zip(task.documents, task.sentences, strict=True)
     claims = {document.source: numeric_claims(document.text, units) for document, units in pairs}
-    return tuple(
-        tuple(
-            (name, claim.span)
-            for name in dict.fromkeys(document for document, _ in question.references)
-            for claim in claims.get(name, ())
-            if any(
-                document == name and start >= span.start and end <= span.end
-                for document, span in question.references
-                for start, end in claim.statistics
-            )
-        )
-        for question in task.questions
-    )
+
+    def of_answer(references: Sequence[tuple[str, Span]]) -> Iterator[tuple[str, Span]]:
+        for name in dict.fromkeys(document for document, _ in references):
+            answers = [span for document, span in references if document == name]
+            for claim in claims.get(name, ()):
+                if any(a <= start and end <= b for a, b in answers for start, end in claim.statistics):
+                    yield name, claim.span
+
+    return tuple(tuple(of_answer(question.references)) for question in task.questions)
 
 
 def claims_at_k(
@@ -55,11 +50,9 @@ def claims_at_k(
 def _merge_spans(spans: Sequence[Span]) -> list[Span]:
     """Return spans in order, those that touch or overlap merged."""
     merged = list[Span]()
-    for span in sorted(spans):
-        if merged and span.start <= merged[-1].end:
-            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
-        else:
-            merged.append(span)
+    for start, end in sorted(spans):
+        before = merged.pop() if merged and start <= merged[-1].end else Span(start, end)
+        merged.append(Span(before.start, max(before.end, end)))
     return merged
 
 

@@ -1,7 +1,6 @@
 """Numeric claims: sentences with a statistic and its comparator.
 
-A number needs its comparator: "12.4 %" means little without "vs 2.1 % on placebo", so a cut between the two loses the
-claim. Rules decide for each sentence:
+"12.4 %" means little without "vs 2.1 % on placebo": a cut between them loses the claim. Rules for each sentence:
 
 * a *statistic* is a percentage, a p-value, a confidence interval, an effect size (HR 0.7, OR = 2, Δ = 3, β, r, Cohen's
   d ...), a mean with its deviation (3 ± 1), or a multiple (2-fold, 3 times higher);
@@ -9,8 +8,7 @@ claim. Rules decide for each sentence:
   respectively, or from one number to another; in English and, less completely, in ten other languages;
 * a sentence with both is a claim. A sentence with a statistic only is a claim together with a neighbor in its paragraph
   that has a comparator: the sentence before it, unless that is a claim of its own, else the one after it. Without such
-  a neighbor, a p-value, an interval or an effect size is still a claim, because it implies a comparison; a percentage
-  is not.
+  a neighbor, a p-value, an interval or an effect size is still a claim, because it compares; a percentage is not.
 
 Digits may be of any script.
 

@@ -2,9 +2,10 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import cache
 
 from advchunk.chunkers.biomedical.params import BiomedicalAbstractParams
-from advchunk.readers.pubmed import reader
+from advchunk.readers.pubmed.labels import UNSTRUCTURED, section_name
 from advchunk.records import Document
 from advchunk.text.counters import Counter
 
@@ -14,23 +15,19 @@ class AbstractSections:
 
     def __init__(self, document: Document) -> None:
         headings = [block for block in document.blocks or () if block.kind == "heading"]
-        self._text_start = document.text_start
+        self.text_start = document.text_start
         self.labels = frozenset(block.span.start for block in headings)
         self._starts = sorted(self.labels)
         titles = [block.title or document.text[slice(*block.span)].strip() for block in headings]
-        self._names = [reader.section_name(title) or title for title in titles]
-        if not headings or self._starts[0] > self._text_start:
+        self._names = [section_name(title) or title for title in titles]
+        if not headings or self._starts[0] > self.text_start:
             self._starts.insert(0, 0)
-            self._names.insert(0, reader.UNSTRUCTURED)
+            self._names.insert(0, UNSTRUCTURED)
         self._starts[0] = 0
 
     def first_units(self, edges: Sequence[int]) -> list[int]:
         """Return the first unit of each section."""
         return sorted({bisect_right(edges, start) - 1 for start in self._starts})
-
-    def is_first(self, offset: int) -> bool:
-        """Return True if a chunk that starts at an offset is the first of the abstract."""
-        return offset <= self._text_start
 
     def names(self, start: int, end: int) -> tuple[str, ...]:
         """Return the distinct names of the sections between two offsets."""
@@ -49,22 +46,17 @@ class ContextBuilder:
         self._title = title_lines(document) if self.with_title else []
         self._mesh = mesh_lines(document) if is_short and params.mesh else []
         self._max_tokens = (params.max_tokens - params.size("overlap_tokens")) // 2
-        self._contexts: dict[tuple[bool, tuple[str, ...]], tuple[str, int]] = {}
+        self.of = cache(self._build)
 
     def at(self, offset: int) -> tuple[str, int]:
         """Return the context of a chunk that starts at an offset, and its tokens."""
-        return self(self.sections.is_first(offset), self.sections.names(offset, offset + 1))
-
-    def __call__(self, is_first: bool, names: tuple[str, ...]) -> tuple[str, int]:
-        """Return the context of a chunk of these sections, and its tokens."""
-        if (is_first, names) not in self._contexts:
-            self._contexts[is_first, names] = self._build(is_first, names) if self._is_wanted else ("", 0)
-        return self._contexts[is_first, names]
+        return self.of(offset <= self.sections.text_start, self.sections.names(offset, offset + 1))
 
     def _build(self, is_first: bool, names: tuple[str, ...]) -> tuple[str, int]:
+        """Return the context of a chunk of sections with these names, and its tokens."""
         section = [f"[Section] {', '.join(names)}", "[Text]"]
         title, mesh = (self._title, self._mesh) if is_first else ([], [])
-        for lines in ([*title, *mesh, *section], [*title, *section], section):
+        for lines in ([*title, *mesh, *section], [*title, *section], section) if self._is_wanted else ():
             context = "\n".join(lines)
             if (tokens := self._count(f"{context}\n\n")) <= self._max_tokens:
                 return context, tokens

@@ -16,13 +16,12 @@ NAMESPACE = "1b2c3d4e-0000-0000-0000-000000000000"
 class BiomedicalAbstractParams(Params):
     """Chunk a PubMed abstract so that a claim, its numbers and their comparator stay in one chunk.
 
-    The text is normalized (`readers.pubmed`). Each section is a chunk. Neighboring sections smaller than
-    ``min_tokens`` are merged, as are Results and Conclusions that fit ``target_tokens`` together. A section over
-    ``max_tokens``, or an unsectioned abstract over it, is cut between sentences into windows of about ``target_tokens``
-    (250-350 for 325), each of which repeats the end of the previous one. A window keeps a sentence with a statistic and
-    the one with its comparator together (`claims.numeric_claims`), unless it would exceed the target by more than 15 %.
-    Nothing is cut within a quantity, a comparison of numbers, or parentheses with a number. The best segmentation
-    breaks the least important rules.
+    The text is normalized (`readers.pubmed`). Each section is a chunk. Neighboring sections smaller than ``min_tokens``
+    are merged, as are Results and Conclusions that fit ``target_tokens`` together. A section over ``max_tokens``, or an
+    unsectioned abstract over it, is cut between sentences into windows of about ``target_tokens`` (250-350 for 325),
+    each of which repeats the end of the previous one. A window keeps a sentence with a statistic and the one with its
+    comparator together (`claims.numeric_claims`), unless it would exceed the target by more than 15 %. Nothing is cut
+    within a quantity, a comparison of numbers, or parentheses with a number. The best cuts break minor rules.
 
     A chunk's context is ``[Section]`` and, for the first chunk, ``[Title]``, above ``[Text]``; it counts toward all
     limits. Metadata has ``chunk_id`` ("s0", "s1" ... with sections, else "w0" ...), ``uuid`` (from the parent and the

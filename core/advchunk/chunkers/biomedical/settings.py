@@ -6,38 +6,27 @@ Bio-MCP, "Chunking Strategy", 2025, step 9, and the code of its search service, 
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from advchunk.chunkers.biomedical.params import BiomedicalAbstractParams
 from advchunk.errors import ConfigurationError, did_you_mean, is_number, require
 from advchunk.records import written_metadata
 
-BOOSTS: Mapping[str, float] = {
-    "Results": 0.15,
-    "Conclusions": 0.12,
-    "Methods": 0.05,
-    "Background": 0.02,
-    "quality": 0.1,
-}
+BOOSTS = {"Results": 0.15, "Conclusions": 0.12, "Methods": 0.05, "Background": 0.02, "quality": 0.1}
 """The published boosts, as shares of a score: of sections, and of a source of the best quality."""
 
 _RECENCY = ((2, 0.1), (5, 0.05), (10, 0.02))  # years since publication, and the boost of articles of at most that age
 _SIZES = ("target_tokens", "max_tokens", "min_tokens", "overlap_tokens")
-_PARAMETERS = {
-    **{f"BIO_MCP_CHUNKER_{name.upper()}": name for name in _SIZES},
-    "BIO_MCP_CHUNKER_VERSION": "chunker_version",
-    "BIO_MCP_UUID_NAMESPACE": "namespace",
-}
+_PARAMETERS = {f"BIO_MCP_CHUNKER_{name.upper()}": name for name in _SIZES}
+_PARAMETERS |= {"BIO_MCP_CHUNKER_VERSION": "chunker_version", "BIO_MCP_UUID_NAMESPACE": "namespace"}
 _BOOSTS = {f"BIO_MCP_BOOST_{name.upper()}_SECTION": name for name in BOOSTS if name != "quality"}
-_BOOSTS["BIO_MCP_QUALITY_BOOST_FACTOR"] = "quality"
+_BOOSTS |= {"BIO_MCP_QUALITY_BOOST_FACTOR": "quality"}
 _PREFIXES = ("BIO_MCP_CHUNKER_", "BIO_MCP_UUID_", "BIO_MCP_BOOST_", "BIO_MCP_QUALITY_")
 
 
 def chunker_settings(environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the parameters that an environment (None: this process's) sets for the chunker and its adapters.
-
-    Values that are not numbers and unknown variables raise `ConfigurationError`.
-    """
+    """Return the chunker's parameters that an environment (None: this process's) sets; wrong ones are errors."""
     defaults = {name: getattr(BiomedicalAbstractParams, name) for name in _PARAMETERS.values()}
     return _read(_PARAMETERS, defaults, environment)
 
@@ -60,10 +49,8 @@ def boost(metadata: Mapping[str, Any], year: int, boosts: Mapping[str, float] = 
     return share
 
 
-def _read(
-    names: Mapping[str, str], defaults: Mapping[str, Any], environment: Mapping[str, str] | None
-) -> dict[str, Any]:
-    values, variables = os.environ if environment is None else environment, (*_PARAMETERS, *_BOOSTS)
+def _read(names: Mapping[str, str], defaults: Mapping[str, Any], values: Mapping[str, str] | None) -> dict[str, Any]:
+    values, variables = os.environ if values is None else values, (*_PARAMETERS, *_BOOSTS)
     if unknown := sorted(name for name in values if name.startswith(_PREFIXES) and name not in variables):
         msg = f"there is no setting {unknown[0]}{did_you_mean(unknown[0], variables)}"
         raise ConfigurationError(msg)
@@ -71,10 +58,9 @@ def _read(
 
 
 def _convert(variable: str, text: str, kind: type) -> Any:
-    rule = f"{variable} must be a {'whole' if kind is int else 'finite'} number >= 0"
-    try:
+    value: Any = None
+    with suppress(ValueError):
         value = kind(text)
-    except ValueError:
-        value = None
+    rule = f"{variable} must be a {'whole' if kind is int else 'finite'} number >= 0"
     require(kind is str or is_number(value), rule, text)
     return value

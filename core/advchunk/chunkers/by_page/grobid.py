@@ -37,14 +37,12 @@ class GrobidSectionParams(Params):
     precede any other: "3 Results" and "3.1 Accuracy" give "Results > 3.1 Accuracy", but "2 Patients and Methods" gives
     "Methods > 2 Patients and Methods". Other sections, such as the abstract, have no ``imrad``.
 
-    Departs from the specification by default: cuts of ``inner`` move to the layout (``layout_weight``, ``outline``),
-    which ``preset="published"`` sets back.
+    Departs from the specification without ``preset="published"``: the layout counts (``layout_weight``, ``outline``).
 
     Parameters
     ----------
     preset : "published", the specification.
-    min_tokens : a smaller section shares a chunk with a neighbor if the result fits and both have the same outermost
-        heading and ``imrad``; 0..max_tokens.
+    min_tokens : a smaller section joins a neighbor of its outermost heading and ``imrad`` if both fit, 0..max_tokens.
     markup : format of a text without a layout; text that is not TEI is an error by default.
     references : "keep" the list of references in chunks of its own, or "drop" it.
 

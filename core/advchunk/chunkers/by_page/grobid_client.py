@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from advchunk.engine.threads import run_coroutine
-from advchunk.errors import BadModelOutput, ModelUnavailable, first_line, import_extra, require
+from advchunk.errors import ModelUnavailable, first_line, import_extra, require, require_answer
 from advchunk.models.atomic import open_atomic
 from advchunk.models.connection import TransientError, is_plain_url, retry_after, retrying
 from advchunk.readers.encodings import decode
@@ -60,9 +60,8 @@ class GrobidClient:
     def __post_init__(self) -> None:
         require(is_plain_url(self.url), "url must be http(s)://host:port, without user, password or query", "another")
         require(self.timeout > 0, "timeout must be > 0 seconds", self.timeout)
-        require(self.retries >= 0, "retries must be >= 0", self.retries)
-        require(self.backoff >= 0, "backoff must be >= 0 seconds", self.backoff)
-        require(self.longest_wait >= 0, "longest_wait must be >= 0 seconds", self.longest_wait)
+        for name in ("retries", "backoff", "longest_wait"):
+            require(getattr(self, name) >= 0, f"{name} must be >= 0", getattr(self, name))
 
     def process(self, pdf: PDF, *, keep: bool = False) -> str:
         """Return the TEI of a PDF.
@@ -70,8 +69,7 @@ class GrobidClient:
         Parameters
         ----------
         pdf : path or content of a PDF.
-        keep : write the TEI next to the PDF, as ``paper.grobid.tei.xml``, and read that file next time, unless the PDF
-            is newer. Nothing is written for bytes.
+        keep : write the TEI of a path beside it, as ``paper.grobid.tei.xml``, and read that unless the PDF is newer.
 
         Raises
         ------
@@ -84,7 +82,7 @@ class GrobidClient:
         kept = kept_at(path) if path and keep else None
         if path and kept and kept.is_file() and kept.stat().st_mtime_ns >= path.stat().st_mtime_ns:
             return decode(kept.read_bytes()).text
-        data, name = pdf if isinstance(pdf, bytes) else Path(pdf).read_bytes(), path.name if path else "bytes"
+        data, name = (pdf, "bytes") if isinstance(pdf, bytes) else (Path(pdf).read_bytes(), Path(pdf).name)
         require_pdf(data, name)
         text: str = run_coroutine(retrying(self, "grobid")(self._post, name, data))
         if kept:
@@ -93,10 +91,7 @@ class GrobidClient:
         return text
 
     def read(self, pdf: PDF, *, keep: bool = True) -> Document:
-        """Return the document in a PDF, by `process` and `readers.papers.tei.read`.
-
-        Its metadata has ``source``, the path of the PDF, and ``tei``, the path of the file kept next to it.
-        """
+        """Return the document in a PDF; its metadata has ``source``, its path, and ``tei``, the path of the TEI."""
         text, metadata = self.process(pdf, keep=keep), dict[str, str]()
         if not isinstance(pdf, bytes):
             metadata = {"source": os.fspath(pdf)} | ({"tei": str(kept_at(pdf))} if keep else {})
@@ -128,10 +123,8 @@ class GrobidClient:
         status, text = response.status_code, str(response.content.decode("utf-8", "replace"))
         if status == 200 and "<TEI" in text[:4096]:
             return text
-        if status in (200, 204):
-            problem = f"must answer with TEI, got {squeeze(text)[:80]!r} for" if text.strip() else "found no text in"
-            msg = f"GROBID at {self.url} {problem} {name}"
-            raise BadModelOutput(msg)
+        problem = f"must answer with TEI, got {squeeze(text)[:80]!r} for" if text.strip() else "found no text in"
+        require_answer(status not in (200, 204), f"GROBID at {self.url} {problem} {name}")
         msg = f"GROBID at {self.url} refused {name}: HTTP {status}: {squeeze(text)[:_SHOWN]}"
         wait = retry_after(response)
         if status not in _BUSY or (wait or 0) > self.longest_wait:

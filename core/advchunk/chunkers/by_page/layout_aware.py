@@ -40,23 +40,18 @@ class LayoutAwareParams(Params):
     With ``hard_stops="region"``, as specified, most chunks are single paragraphs. "column" gives topic-sized chunks.
 
     Departs from the specification by default: cuts of ``inner`` move to the layout (``layout_weight``, ``outline``),
-    and short regions of a column share a chunk (``min_tokens``). ``preset="published"`` sets this back: every region is
-    a hard stop.
+    and short regions of a column share a chunk (``min_tokens``). ``preset="published"`` sets this back.
 
     Parameters
     ----------
     preset : "published", the specification.
-    min_tokens : a smaller region shares a chunk with a neighbor if the result fits, and no heading, table, figure or
-        end of a column or page is between them, 0..max_tokens; the default shrinks in proportion to a smaller
-        max_tokens.
+    min_tokens : a smaller region joins a neighbor if both fit, and no heading, table, figure or end of a column or page
+        is between them, 0..max_tokens; the default shrinks in proportion to a smaller max_tokens.
     hard_stops : boundaries that no chunk crosses: "section" stops at headings; "column" also at the ends of columns and
-        pages; "region" also at those of all regions of ``min_tokens``. Tables and figures always have chunks of their
-        own.
-    split_tables : cut an oversize table between its rows; each piece after the first has the table head as context, if
-        that takes at most half of a chunk.
+        pages; "region" also at those of all regions of ``min_tokens``. Tables and figures have their own chunks.
+    split_tables : cut an oversize table between its rows; later pieces have its head as context, up to half a chunk.
     furniture : "drop" or "keep" headers, footers and page numbers; a document that has a layout keeps all its blocks.
-    markup : format of a text that is not detector output; "auto" accepts HTML, TEI and JATS, but not Markdown and plain
-        text, which have no regions.
+    markup : format of a text that is not a detector's; "auto" accepts HTML, TEI and JATS, not Markdown and plain text.
 
     References
     ----------
@@ -83,8 +78,7 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
     Parameters
     ----------
     detector : the source of a JSON text, "docling", "layoutparser" or "doctr"; or the detector for a PDF, "rapid", a
-        callable, or None to read its lines (`readers.pages.pdf.read`). "auto" detects the format of a text, and uses
-        "rapid" for a PDF if it is installed.
+        callable, or None to read its lines (`readers.pages.pdf.read`). "auto" detects the format, and tries "rapid".
 
     >>> boxes = [("Text", 0, 20, 40, "Cats nap."), ("Text", 50, 20, 90, "Courts rule."), ("Title", 0, 0, 90, "News")]
     >>> blocks = [dict(block_type="rectangle", type=t, x_1=a, y_1=b, x_2=c, y_2=b + 9, text=s) for t, a, b, c, s in boxes]
@@ -174,8 +168,7 @@ def _group_regions(text: str, blocks: Sequence[Block]) -> list[list[Block]]:
 def _joins(group: Sequence[Block], block: Block, below: Block | None, text: str) -> bool:
     """Return True if a block belongs to the group above.
 
-    A caption between two tables or figures belongs to the first, unless that has one above it, or the caption begins
-    with "Tab" and a table is below.
+    A caption between two tables or figures is of the first, unless that has one, or it begins with "Tab" above a table.
     """
     if block.kind == "caption" and _has_whole(group):
         is_next = below is not None and below.kind == "table" and bool(_TABLE.match(text, block.span.start))

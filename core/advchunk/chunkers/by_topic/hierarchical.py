@@ -44,8 +44,8 @@ class HierarchicalParams(Params):
     Parameters
     ----------
     max_tokens : maximum tokens of a chunk at any level but "document", context included, >= 1.
-    min_tokens : a smaller chunk joins a neighbor with the same parent if the result fits, 0..max_tokens; not for levels
-        that are chunkers.
+    min_tokens : a smaller chunk joins a neighbor of its parent if both fit, 0..max_tokens; not for levels that are
+        chunkers.
     overlap_tokens : 0, because children cover their parent exactly.
     """
 
@@ -156,9 +156,8 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
 
     @property
     def _levels(self) -> Sequence[Level]:
-        if self.levels is not None:
-            return self.levels
-        return "section", min(max(self.max_tokens // 4, _LEAST), self.max_tokens), "sentence"
+        middle = min(max(self.max_tokens // 4, _LEAST), self.max_tokens)
+        return ("section", middle, "sentence") if self.levels is None else self.levels
 
     @property
     def granularities(self) -> list[Granularity]:

@@ -17,7 +17,7 @@ from advchunk.chunkers.params import AS_PUBLISHED, Bounds
 from advchunk.engine import Choose, Plan
 from advchunk.errors import require
 from advchunk.models.prompts import fill_prompt
-from advchunk.records import Floats, Segmentation, Units
+from advchunk.records import Floats, Origin, Segmentation, Units
 from advchunk.text.detection import language_of
 from advchunk.text.sentences import language_code
 
@@ -141,24 +141,15 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
         joined = cutting.cuts_at(np.array(cuts), len(units))
         joined = join_segments(joined, units, limits) if self.combine else joined
         figures = {"margins": np.array(margins), "thresholds": np.array(thresholds)}
-        return Segmentation(
-            joined,
-            reason=[reasons[cut] for cut in joined[1:-1].tolist()],
-            gaps=gaps,
-            figures=figures,
-            origins="size" if self.combine else None,
-            evidence=-float(np.sum(margins)),
-        )
+        joined_reasons = [reasons[cut] for cut in joined[1:-1].tolist()]
+        origins: Origin | None = "size" if self.combine else None
+        kept = -float(np.sum(margins))
+        return Segmentation(joined, reason=joined_reasons, gaps=gaps, figures=figures, origins=origins, evidence=kept)
 
     def prompts_for(self, text: str) -> list[tuple[str, tuple[str, str]]]:
         """Return the prompts for a text, each with its numbers for "split" and "keep"."""
-        prompt = self.prompt_for(text)
+        mostly_han = 2 * len(_HAN.findall(text)) > len(_LETTER.findall(text)) and not _KANA.search(text)
+        is_chinese = mostly_han or language_code(language_of(text, self.language)) == "zh"
+        prompt = self.prompt or margin_prompts()["zh" if is_chinese else "en"]
         swapped = _OPTION_LINES.sub(r"1. \2\n2. \1", prompt)
         return [(prompt, MARGIN_OPTIONS), (swapped, MARGIN_OPTIONS[::-1])][: 1 + self.calibrate]
-
-    def prompt_for(self, text: str) -> str:
-        """Return the prompt for a text."""
-        if self.prompt is not None:
-            return self.prompt
-        mostly_han = 2 * len(_HAN.findall(text)) > len(_LETTER.findall(text)) and not _KANA.search(text)
-        return margin_prompts()["zh" if mostly_han or language_code(language_of(text, self.language)) == "zh" else "en"]

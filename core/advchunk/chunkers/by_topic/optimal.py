@@ -33,8 +33,8 @@ class OptimalSemanticParams(Params):
     over segmentations, n sentences on one topic are cut with a probability of about n^(1 - penalty).
 
     With a weak embedder, such as the default one, segments of 3 to 5 sentences are often missed, and a text of fewer
-    than about 8 sentences is rarely cut. Where sections change no more than paragraphs do, as in a textbook, a penalty
-    of 3 to 4 is better (benchmarks/CUTS.md).
+    than about 8 sentences is rarely cut. Where sections change no more than paragraphs, as in a textbook, 3 to 4 is
+    better (benchmarks/CUTS.md).
 
     Ours. Model: Searle, Casella & McCulloch 1992, "Variance Components", chapter 3. Words: Utiyama & Isahara 2001, ACL.
     Penalties in ln(n): Zhang & Siegmund 2007, "A modified Bayes information criterion", Biometrics 63. Change points

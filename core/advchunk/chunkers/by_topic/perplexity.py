@@ -12,7 +12,7 @@ from advchunk.chunkers.numerics import cutting
 from advchunk.chunkers.params import AS_PUBLISHED, Bounds, one_at_most
 from advchunk.engine import Plan, Score
 from advchunk.models.causal import CausalLM, SurpriseMeasure, as_causal
-from advchunk.records import Floats, Segmentation, Units
+from advchunk.records import Floats, Origin, Segmentation, Units
 
 
 @dataclass(kw_only=True)
@@ -40,8 +40,7 @@ class PerplexityParams(LanguageModelParams):
     measure : surprise of a sentence: the mean "cross-entropy" of its tokens in nats, as in the published code; or the
         mean of their "perplexity", as in the paper, which the few least likely tokens dominate.
     max_context : maximum context of a token, in tokens, >= 16; None is the model's limit, at most 8192.
-    evict : share of a full context to drop, oldest tokens first, > 0 and < 1; the rest is read again, so less takes
-        longer.
+    evict : share of a full context to drop, oldest tokens first, > 0 and < 1; the rest is read again: less is slower.
     """
 
     algorithm: ClassVar[str] = "perplexity"
@@ -92,14 +91,10 @@ class PerplexityChunker(PerplexityParams, LanguageModelChunker):
         if self.combine:
             cuts = join_segments(cuts, units, limits)
         figures = {"surprise": surprise, "threshold": threshold, "minima": minima}
+        origins: Origin | None = "size" if self.combine else None
+        likely = -float(np.sum(surprise))
         return Segmentation(
-            cuts,
-            reason="minimum",
-            gaps=gaps,
-            threshold=threshold,
-            figures=figures,
-            origins="size" if self.combine else None,
-            evidence=-float(np.sum(surprise)),
+            cuts, reason="minimum", gaps=gaps, threshold=threshold, figures=figures, origins=origins, evidence=likely
         )
 
 

@@ -26,8 +26,7 @@ class SemanticThresholdParams(Params):
     r"""Cut where the distance between neighboring sentences is high for the document.
 
     Makes the same cuts as LangChain's SemanticChunker (all four rules) and LlamaIndex's SemanticSplitterNodeParser
-    (percentile) on the same sentences and vectors. The threshold is computed from the document's own distances, so it
-    suits any embedder.
+    (percentile) on the same sentences and vectors. Its threshold suits any embedder.
 
     Departs from both by default: cuts move to the layout (``layout_weight``, ``outline``), and sentences end where
     blocks do (``markup``) and are not those of LangChain's regular expression (``sentences``); sizes are limited
@@ -42,24 +41,17 @@ class SemanticThresholdParams(Params):
     buffer_size : number of sentences on each side that are combined with a sentence, >= 0.
     breakpoint_threshold_type : "percentile", "standard_deviation", "interquartile" or "gradient".
     breakpoint_threshold_amount : percentile (0..100), or number of standard deviations or interquartile ranges (>= 0);
-        None means 95, 3, 1.5 or 95.
+        None is 95, 3, 1.5 or 95.
     n_segments : number of segments, >= 1, instead of a threshold (before size limits; fewer if distances are tied).
-    embed_buffer : True embeds the text of each buffer, exactly as LangChain does, instead of averaging vectors; a
-        buffer too long for the embedder is embedded in parts.
+    embed_buffer : True embeds the text of each buffer, as LangChain does, instead of averaging vectors.
     center : True subtracts the document's mean vector first, which helps static embedders most.
-    sentences : "accurate" is those of the other chunkers; "published" splits at ``(?<=[.!?])\s+``, as LangChain does. A
-        ``sentence_splitter`` overrides both.
+    sentences : "accurate", or "published", which splits at ``(?<=[.!?])\s+``, unless there is a ``sentence_splitter``.
     """
 
     algorithm: ClassVar[str] = "semantic-threshold"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "published": {
-            **AS_PUBLISHED,
-            "sentences": "published",
-            "embed_buffer": True,
-            "max_tokens": 1_000_000,
-            "language": "en",
-        },
+        "published": AS_PUBLISHED
+        | {"sentences": "published", "embed_buffer": True, "max_tokens": 1_000_000, "language": "en"},
     }
     preset: Literal["published"] | None = None
     buffer_size: Annotated[int, Bounds(0)] = 1
@@ -118,8 +110,8 @@ class SemanticThresholdChunker(SemanticThresholdParams, EmbeddingChunker):
             amount = DEFAULT_AMOUNTS[kind] if amount is None else amount
             gaps, threshold = signals.breakpoint_threshold(distances, kind, amount)
         else:
-            gaps, threshold = distances, signals.threshold_for_chunks(distances, self.n_segments)
+            # LangChain's threshold for a number of chunks can be off by one.
+            gaps, threshold = distances, float(np.sort(np.r_[distances, -np.inf])[-min(self.n_segments, len(units))])
         figures = {"distances": distances, "threshold": threshold}
-        cuts = cutting.cuts_above(gaps, threshold)
-        near = -float(distances.sum())
+        cuts, near = cutting.cuts_above(gaps, threshold), -float(distances.sum())
         return Segmentation(cuts, reason=kind, gaps=gaps, threshold=threshold, figures=figures, evidence=near)

@@ -1,6 +1,6 @@
 """Universal semantic chunking: end a chunk where the topic changes, once it is long enough."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -13,9 +13,9 @@ from advchunk.chunkers.numerics import cutting
 from advchunk.chunkers.params import AS_PUBLISHED, Bounds, Params, is_given, one_at_most
 from advchunk.errors import require
 from advchunk.models import signals
-from advchunk.records import Chunk, Document, Floats, Ints, Segmentation, Units
+from advchunk.records import Chunk, Document, Floats, Segmentation, Units
 from advchunk.text import sentences
-from advchunk.text.counters import SPACED_WORDS, WORDS
+from advchunk.text.counters import SPACED_WORDS, WORDS, Counter
 
 _STRICT = "philosophy"  # the domain with a threshold of its own
 _DROPPED = 2  # characters of a sentence that the published code drops
@@ -115,8 +115,7 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
 
     def limits(self, document: Document) -> Limits:
         """Return the limits in tokens, and in words."""
-        counter = SPACED_WORDS if self.sentences == "published" else WORDS
-        return replace(super().limits(document), more=((counter, self.bounds()[1]),))
+        return replace(super().limits(document), more=((self._words, self.bounds()[1]),))
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return sentences, each within the limits."""
@@ -126,8 +125,11 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Decide at each sentence whether the chunk before it ends."""
-        words = self._count_words(units.strings())
-        counted = np.flatnonzero(words)  # all units, unless "published" ignores some
+        texts = units.strings()
+        words = self._words.counts(texts)
+        if self.sentences == "published":
+            words[[len(text.strip()) <= _DROPPED for text in texts]] = 0
+        counted = np.flatnonzero(words)  # all units, unless "published" drops some
         rows = signals.center_rows(vectors) if self.center else vectors
         similarity = signals.neighbor_similarity(rows[counted])
         threshold, maximum = self.bounds()
@@ -143,25 +145,16 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
         gaps = np.full(len(units) - 1, np.nan)
         gaps[counted[1:] - 1] = 1 - similarity
         figures = {"similarity": similarity, "threshold": threshold, "words": words.tolist()}
+        reasons, cut, near = [*breaks.values()], 1 - threshold, float(similarity.sum())
         return Segmentation(
-            cuts,
-            reason=[*breaks.values()],
-            gaps=gaps,
-            threshold=1 - threshold,
-            figures=figures,
-            least=(words, minimum),
-            evidence=float(similarity.sum()),
+            cuts, reason=reasons, gaps=gaps, threshold=cut, figures=figures, least=(words, minimum), evidence=near
         )
 
-    def _count_words(self, texts: Sequence[str]) -> Ints:
-        """Return the words of each sentence, 0 for those that the published code drops."""
-        if self.sentences != "published":
-            return WORDS.counts(texts)
-        counts = SPACED_WORDS.counts(texts)
-        return np.where([len(text.strip()) > _DROPPED for text in texts], counts, 0)
+    @property
+    def _words(self) -> Counter:
+        return SPACED_WORDS if self.sentences == "published" else WORDS
 
     def chunk_metadata(self, chunk: Chunk, index: int) -> dict[str, Any]:
         """Return the published metadata."""
-        count = SPACED_WORDS if self.sentences == "published" else WORDS
-        metadata = {"chunk_id": index, "word_count": count(chunk.text), "strategy": self.algorithm}
+        metadata = {"chunk_id": index, "word_count": self._words(chunk.text), "strategy": self.algorithm}
         return metadata if self.domain is None else metadata | {"domain": self.domain}

@@ -46,11 +46,9 @@ class BayesSegParams(WindowedParams, LexicalParams):
 
     Parameters
     ----------
-    preset : "published", the paper's model; or "long", for texts of hundreds of sentences: ``prior="text"`` and
-        ``prior_strength=400``.
+    preset : "published", the paper's model; or "long", for hundreds of sentences: ``prior="text", prior_strength=400``.
     prior : expected word distribution of a segment: "uniform", or "text" for the frequencies in the text.
-    prior_strength : pseudo-counts of the prior, > 0; per word if uniform, in total if "text". Higher values give words
-        less weight, and fewer segments.
+    prior_strength : pseudo-counts of the prior, > 0; per word if uniform, in total if "text". Higher values cut less.
     min_segment_tokens : minimum tokens of a segment, 0..max_tokens; the default shrinks in proportion to a smaller
         max_tokens. A chunk is smaller only if no neighbor can be divided again with it.
     lexical_model : terms that are counted: "unigrams" (words) or "bigrams" (pairs of adjacent words of a sentence).

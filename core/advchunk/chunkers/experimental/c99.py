@@ -46,15 +46,12 @@ class C99Params(WindowedParams, LexicalParams):
     rank_width : side of the square in which a similarity is ranked, in sentences, odd, >= 3.
     smoothing_width : side of the square over which ranks are averaged, in sentences, odd, >= 1; 1 disables smoothing.
         It blurs boundaries: on Choi's texts 3 already reduces accuracy.
-    cutoff_z : number of standard deviations above the mean that the growth of density must exceed, >= 0; higher values
-        cut less.
-    n_segments : number of segments, >= 1, before those over ``max_tokens`` are cut; fewer if ``min_segment_length``
-        requires it.
+    cutoff_z : standard deviations above the mean that the growth of density must exceed, >= 0; higher values cut less.
+    n_segments : segments, >= 1, before those over ``max_tokens`` are cut; fewer if ``min_segment_length`` requires it.
     min_segment_length : minimum tokens of a segment, 0..max_tokens; the default shrinks in proportion to a smaller
         max_tokens. A chunk is smaller only if no neighbor can be divided again with it.
     window : distance in sentences at which pairs are no longer compared, >= 2; limits memory to 16 bytes * window per
-        sentence, of at most ``max_units``. None compares all. With a window shorter than about ten segments, a long
-        text may not be cut at all.
+        sentence, of at most ``max_units``. None compares all. A window of fewer than ten segments may miss cuts.
     """
 
     algorithm: ClassVar[str] = "c99"
@@ -112,14 +109,8 @@ class C99Chunker(C99Params, ExperimentalChunker, WindowedLexicalChunker):
         number = self.n_segments - 1 if self.n_segments else int(np.count_nonzero(least > threshold))
         limit = None if self.n_segments else threshold
         figures = {"threshold": threshold, "order": order, "density": density, "gradient": gradient}
-        return Segmentation(
-            cutting.cuts_at(order[:number], n),
-            reason="density",
-            gaps=gaps,
-            threshold=limit,
-            figures=figures,
-            evidence=float(density[min(number, len(order))] - density[0]),
-        )
+        cuts, growth = cutting.cuts_at(order[:number], n), float(density[min(number, len(order))] - density[0])
+        return Segmentation(cuts, reason="density", gaps=gaps, threshold=limit, figures=figures, evidence=growth)
 
     def _ranks(self, words: Terms, reach: int) -> Floats:
         """Return the ranks of similarities less than ``reach`` apart, equal to those of the full matrix."""

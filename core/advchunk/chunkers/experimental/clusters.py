@@ -46,8 +46,7 @@ class SemanticClusterParams(WindowedParams, GroupedParams):
 
     Unrestricted HAC takes O(n^2) memory and time, so texts of more than ``max_units`` sentences are first merged along
     the chain, to as many runs (5,000 take 200 MB). HDBSCAN takes O(n^2) time, and works in windows beyond
-    ``max_units``. On the chain merging stops at the first distance above ``distance_threshold``. Identical sentences
-    are never separated.
+    ``max_units``. The chain stops at the first above ``distance_threshold``. Identical sentences stay together.
 
     Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end
     where blocks do (``markup``), and texts over ``max_units`` are first merged. ``preset="published"`` sets this back.
@@ -60,18 +59,14 @@ class SemanticClusterParams(WindowedParams, GroupedParams):
     ----------
     preset : "published", the specification on plain text; "chain", the best setting on Choi's group 3-11; or "coarse",
         for real text (benchmarks/CUTS.md). ``n_clusters`` replaces the distance of the last two.
-    max_tokens : maximum tokens of a chunk, context included, >= 1; lowered to ``max_tokens_per_segment``, and raised to
-        it by default.
-    max_tokens_per_segment : maximum tokens of a segment, >= 1; determines the number of clusters by default. Raised to
-        ``max_tokens`` by default.
+    max_tokens : maximum tokens of a chunk, context included, >= 1; if not given, or more, ``max_tokens_per_segment``.
+    max_tokens_per_segment : maximum tokens of a segment, >= 1, for the number of clusters; default: >= ``max_tokens``.
     method : "hac" or "hdbscan" (needs ``advchunk[cluster]``).
-    linkage : distance of two clusters in HAC: "ward", "average" or "complete"; only "ward" with
-        ``connectivity="chain"``.
+    linkage : distance of two clusters in HAC: "ward", "average" or "complete"; "ward" alone on the chain.
     connectivity : clusters that HAC may merge: "none" for any two, "chain" for neighbors in the text only.
     n_clusters : number of clusters of HAC, before projection to passages, >= 1.
     distance_threshold : maximum distance of merged clusters, >= 0, instead of ``n_clusters``.
-    min_cluster_size : minimum sentences of a passage (of a cluster, unless ``contiguous``), >= 1; also of HDBSCAN's
-        clusters, >= 2.
+    min_cluster_size : minimum sentences of a passage (unless ``contiguous``, of a cluster), >= 1, or >= 2 with HDBSCAN.
     center : True subtracts the document's mean vector first.
     max_units : maximum number of sentences, >= 8, that are clustered one by one. More are first merged along the chain
         or, with HDBSCAN, clustered in windows (`windows.segment_windows`). None is unlimited.
@@ -134,19 +129,15 @@ class SemanticClusterChunker(SemanticClusterParams, ExperimentalChunker, Embeddi
         sizes = units.token_counts()
 
         def segment(start: int, end: int) -> Segmentation:
-            return self._passages(vectors[start:end], int(sizes[start:end].sum()))
+            rows = signals.center_rows(vectors[start:end]) if self.center else vectors[start:end]
+            labels, gaps = self._cluster(rows, int(sizes[start:end].sum()))
+            figures = {"labels": labels, "clusters": int(labels.max()) + 1, "noise": int((labels < 0).sum())}
+            least, contiguous = self.min_cluster_size, self.contiguous
+            projected = runs.project_labels(labels, rows, least, contiguous=contiguous)
+            return runs.segment_labels(projected, contiguous=contiguous, gaps=gaps, figures=figures, least=least)
 
         n = len(units)
         return segment_windows(self, n, segment, number="n_clusters") if self.method == "hdbscan" else segment(0, n)
-
-    def _passages(self, vectors: Floats, tokens: int) -> Segmentation:
-        """Cluster units, and project the clusters to passages."""
-        rows = signals.center_rows(vectors) if self.center else vectors
-        labels, gaps = self._cluster(rows, tokens)
-        figures = {"labels": labels, "clusters": int(labels.max()) + 1, "noise": int((labels < 0).sum())}
-        least, contiguous = self.min_cluster_size, self.contiguous
-        projected = runs.project_labels(labels, rows, least, contiguous=contiguous)
-        return runs.segment_labels(projected, contiguous=contiguous, gaps=gaps, figures=figures, least=least)
 
     def _cluster(self, rows: Floats, tokens: int) -> tuple[Ints, Floats | None]:
         if self.method == "hdbscan":
@@ -188,7 +179,6 @@ def agglomerate_chain(rows: Floats, *, clusters: int = 1, threshold: float = inf
     """Merge the two nearest adjacent runs, by ward, until ``clusters`` remain or none are within ``threshold``.
 
     Return the cuts, and by gap (n - 1,) the distance at which its runs merged, or at the end. Ties go to the first.
-    Exact, in O(n (log n + d)).
     """
     n = left = len(rows)
     sums = rows.astype(np.float64)  # indexed by the start of a run

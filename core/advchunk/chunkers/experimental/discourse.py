@@ -55,11 +55,9 @@ class DiscourseSegmenterParams(Params):
     Parameters
     ----------
     preset : "published", the specification on plain text.
-    target_tokens : target tokens where no strong connective ends a chunk, 1..max_tokens; None is half of
-        ``max_tokens``.
-    connectives : changes to the language's lexicon, by words: "strong", "weak", "none" to remove one:
-        ``{"however": "weak", "by the way": "strong"}``. English has the most complete lexicon; German, French, Spanish
-        and Chinese have one, too.
+    target_tokens : tokens aimed at where no strong connective ends a chunk, 1..max_tokens; None is half of that.
+    connectives : changes to the lexicon, such as ``{"however": "weak", "by the way": "strong"}``, or "none" to remove
+        one. English has the most complete lexicon; German, French, Spanish and Chinese have one, too.
     """
 
     algorithm: ClassVar[str] = "discourse"
@@ -107,15 +105,14 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Find the cheapest segmentation."""
-        texts, scale = units.strings(), float(np.log(len(units)))
-        lexicon = get_lexicon(self.language, self.connectives)
+        texts, scale, lexicon = units.strings(), float(np.log(len(units))), get_lexicon(self.language, self.connectives)
         inside = [False, *(units.strength[1:-1] == Strength.WITHIN_SENTENCE).tolist()]
         judged = list(map(_judge_cut, map(lexicon.opening, texts), inside, ["", *texts[:-1]]))
         starters, sizes = [opening for opening, _ in judged], units.token_counts()
         is_start = np.array([opening is not None for opening in starters])
         cut_costs = np.array([cost for _, cost in judged])
-        evidence, weight = costs.evidence(vectors), _SIZE_WEIGHT * scale
-        cost = segment_costs(evidence, sizes, is_start, cut_costs * scale, self.target, weight)
+        weight = _SIZE_WEIGHT * scale
+        cost = segment_costs(costs.evidence(vectors), sizes, is_start, cut_costs * scale, self.target, weight)
         budget = np.array([limits.budget(start) for start in units.edges[:-1].tolist()], dtype=np.int64)
         cuts, total = cutting.cheapest_cuts(cost, sizes, budget, minimum=limits.min_tokens)
         connectives = [starters[cut] for cut in cuts[1:-1].tolist()]
@@ -124,10 +121,7 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
 
 
 def _judge_cut(opening: Connective | None, inside: bool, before: str) -> tuple[Connective | None, float]:
-    """Return the strong connective with which a unit starts a segment, if any, and the cost of a cut, in ln(n).
-
-    A unit ``inside`` a sentence starts a segment only if the unit before it ends with a semicolon, colon or dash.
-    """
+    """Return the strong connective that starts a segment with a unit, if any, and the cost of a cut there, in ln(n)."""
     follows_break = before.rstrip()[-1:] in BREAKS
     is_strong = opening is not None and opening.strength == "strong" and (follows_break or not inside)
     is_coordinate = follows_break or (opening is not None and opening.kind == "conjunction")
@@ -140,8 +134,7 @@ def segment_costs(
 ) -> SegmentCost:
     """Return the cost of segments, with those of their size, of strong connectives within them, and of the cut before.
 
-    Each unit has tokens, whether it starts a segment, and the cost of a cut before it; ``weight`` is the cost of a
-    segment of size 0, or of twice the ``target``.
+    Arrays are by unit; ``weight`` is the cost of a segment of size 0, or of twice the ``target``.
     """
     total, before = np.r_[0, np.cumsum(sizes)], np.r_[0, np.cumsum(starters)]
 

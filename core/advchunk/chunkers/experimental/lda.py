@@ -56,19 +56,15 @@ class LDATopicParams(WindowedParams, LexicalParams):
 
     Parameters
     ----------
-    num_topics : number of topics of a document (or window), 2..10,000; a ``model`` has its own. Memory is about 15
-        bytes * topics * distinct words of each sentence.
+    num_topics : number of topics of a document (or window), 2..10,000; a ``model`` has its own. Memory grows with it.
     block_size : number of sentences compared on each side of a gap, >= 1; fewer at the ends of the text.
     divergence_threshold : divergence in bits above which a gap is a boundary with ``rule="threshold"``, 0..1.
     rule : rule for boundaries, "threshold" or "depth".
-    cutoff_z : number of standard deviations above the mean that the depth of a boundary must reach with
-        ``rule="depth"``; may be negative.
+    cutoff_z : standard deviations above the mean (may be < 0) that the depth of a boundary has with ``rule="depth"``.
     n_segments : number of segments, >= 1, before those over ``max_tokens`` are cut; the deepest valleys are cut,
         regardless of the rule, and there are fewer segments if there are fewer valleys.
-    measure : score of a gap: "divergence", or "cosine" for TopicTiling's, one minus the cosine similarity of the
-        blocks' counts of most likely topics.
-    samples : number of models trained with consecutive seeds, 1..100; their divergences are averaged. Time grows
-        with ``samples * iterations``; ``timeout`` bounds it.
+    measure : score of a gap: "divergence", or TopicTiling's "cosine": 1 - cosine of the counts of most likely topics.
+    samples : number of models with consecutive seeds, 1..100, whose divergences are averaged; time grows with it.
     iterations : number of passes of the sampler over a document's words, >= 4.
     tolerance : maximum rise of the likelihood in the last quarter of the iterations, in nats per word, > 0; beyond it,
         `NotConverged` is raised and the fallback takes over. None is unlimited (see `topics.train`).
@@ -137,25 +133,20 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, WindowedLexicalChunke
         if self.model is None:
             topics.sampler()
 
-    def _training(self, sample: int) -> dict[str, Any]:
-        options = {"num_topics": self.num_topics, "iterations": self.iterations, "tolerance": self.tolerance}
-        return options | {"seed": self.seed + sample}
-
     def terms(self, texts: Sequence[str]) -> Terms:
         """Return the normalized words of each text, restricted to the vocabulary of ``model`` if there is one."""
         return super().terms(texts) if self.model is None else self.model.terms(texts, self.word_splitter)
 
     def segment_terms(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
         """Compare the topics on both sides of each gap, and cut where they differ most."""
-        trained = (topics.train(words, **self._training(sample)) for sample in range(self.samples))
+        options: Any = {"num_topics": self.num_topics, "iterations": self.iterations, "tolerance": self.tolerance}
+        trained = (topics.train(words, seed=self.seed + sample, **options) for sample in range(self.samples))
         models = [self.model.topics] if self.model else trained
         gaps = np.array([self._divergence(model, words) for model in models]).mean(axis=0).round(_DECIMALS)
         peaks, depth, threshold = self._select(gaps)
-        cuts = cutting.cuts_at(peaks + 1, len(units))
+        cuts, deep = cutting.cuts_at(peaks + 1, len(units)), float(depth.sum())
         figures = {"divergence": gaps, "depth": depth, "threshold": threshold}
-        by_depth = self.rule == "depth" or self.n_segments is not None
-        least = None if by_depth else threshold
-        deep = float(depth.sum())
+        least = None if self.rule == "depth" or self.n_segments is not None else threshold
         return Segmentation(cuts, reason="topic", gaps=gaps, threshold=least, figures=figures, evidence=deep)
 
     def _divergence(self, model: Topics, words: Terms) -> Floats:

@@ -35,8 +35,7 @@ class GraphPartitionParams(WindowedParams, GroupedParams):
 
     Departs from the specification by default: cuts move to the layout (``layout_weight``, ``outline``), sentences end
     where blocks do (``markup``), ``threshold`` is .6, a sentence without edges joins the run around it
-    (``join_isolated``), and texts over ``max_units`` are segmented in windows. ``preset="published"`` sets all of this
-    back. Always: ``max_tokens`` applies.
+    (``join_isolated``), and texts over ``max_units`` are segmented in windows. ``preset="published"`` sets this back.
 
     Comparing n sentences takes O(n^2) time, up to ``max_units`` (in proportion to the text beyond), and memory grows
     with sentences and edges. More than a million edges in a window raise an error, and the fallback takes over: raise
@@ -47,13 +46,11 @@ class GraphPartitionParams(WindowedParams, GroupedParams):
 
     Parameters
     ----------
-    preset : "published", the specification; "neighbors", the best setting on Choi's group 3-11; or "coarse", for real
-        text (benchmarks/CUTS.md).
+    preset : "published", the specification; "neighbors", best on Choi's group 3-11; or "coarse", for real text.
     method : community detection: "louvain" (needs ``advchunk[graph]``) or "leiden" (``advchunk[leiden]``).
     threshold : cosine similarity above which two sentences are connected, 0..1. Poor with static embedders (Pk .43 on
         planted topics, no cut .44): take ``preset="neighbors"`` (.12).
-    neighbors : number of nearest neighbors that a sentence is connected to, >= 1; None connects all above
-        ``threshold``.
+    neighbors : nearest neighbors that a sentence is connected to, >= 1; None connects all above ``threshold``.
     resolution : resolution of the modularity, 1e-6..1e6; higher values give smaller communities.
     seed : seed of the order in which nodes are visited, 0..2^32 - 1.
     center : True subtracts the document's mean vector first.
@@ -106,10 +103,6 @@ class GraphPartitionChunker(GraphPartitionParams, ExperimentalChunker, Embedding
         connected = np.bincount(np.r_[edges.left, edges.right], minlength=n) > 0
         kept = np.where(connected, labels, -1) if self.join_isolated else labels
         projected = runs.project_labels(kept, rows, self.min_run, contiguous=self.contiguous)
-        figures = {
-            "communities": len(np.unique(labels[connected])),
-            "isolated": int(n - connected.sum()),
-            "labels": labels,
-            "edges": edges,
-        }
+        numbers = {"communities": len(np.unique(labels[connected])), "isolated": int(n - connected.sum())}
+        figures = {**numbers, "labels": labels, "edges": edges}
         return runs.segment_labels(projected, contiguous=self.contiguous, figures=figures, least=self.min_run)

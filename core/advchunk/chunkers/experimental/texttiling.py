@@ -21,8 +21,7 @@ from advchunk.text.terms import Terms
 class TextTilingParams(LexicalParams):
     """Cut at deep valleys of lexical cohesion.
 
-    The cohesion at a gap is the cosine similarity of the term counts b and c of up to ``block_size`` sentences before
-    and after it,
+    The cohesion at a gap is the cosine of the term counts b and c of ``block_size`` sentences before and after it,
 
         s = sum_t b(t) c(t) / sqrt(sum_t b(t)^2 sum_t c(t)^2)
 
@@ -41,8 +40,7 @@ class TextTilingParams(LexicalParams):
     boundary is always a peak itself, and a plateau is cut in its middle; the ends of the text count as boundaries for
     ``spacing``. Gaps skipped by ``step`` are not scored; `explain` shows 0 for them.
 
-    From Hearst 1997, "TextTiling: Segmenting Text into Multi-paragraph Subtopic Passages", Computational Linguistics
-    23(1), section 5.
+    Hearst 1997, "TextTiling: Segmenting Text into Multi-paragraph Subtopic Passages", CL 23(1), section 5.
 
     Parameters
     ----------
@@ -50,10 +48,8 @@ class TextTilingParams(LexicalParams):
     step : sentences between scored gaps, >= 1. The specification's 5 finds one boundary in five at most (Pk .50 on
         planted topics, no cut .44): take ``preset="hearst"`` (.29) or "fine".
     smooth_width : number of scores in the running mean, odd, >= 1; 1 disables smoothing.
-    cutoff_z : number of standard deviations above the mean that the depth of a boundary must exceed; the paper's
-        conservative cutoff is -0.5, its liberal one -1.0.
-    spacing : sentences within which a boundary has no deeper boundary and no end of the text, >= 0; three sequences,
-        as in the paper, are about two sentences.
+    cutoff_z : standard deviations above the mean that the depth of a boundary must exceed; in the paper -0.5 or -1.
+    spacing : sentences within which a boundary has no deeper one and no end of the text, >= 0; in the paper about 2.
     target_tokens : target size of a chunk in tokens, without context and overlap, met within 20 %; at least min_tokens,
         1..(max_tokens - overlap_tokens) / 1.2. A boundary is kept if the text before and after it can be divided into
         chunks of that size, within a sentence if necessary. It is missed only where no division meets it, and beside
@@ -106,8 +102,7 @@ class TextTilingChunker(TextTilingParams, ExperimentalChunker, LexicalChunker):
         threshold = signals.cutoff(depth, self.cutoff_z)
         inner = (cutting.find_peaks(depth, threshold, self.spacing // self.step) + 1) * self.step
         cuts = cutting.cuts_at(inner[inner < len(units) - self.spacing], len(units))
-        figures = {"threshold": threshold, "cohesion": cohesion}
-        deep = float(depth.sum())
+        figures, deep = {"threshold": threshold, "cohesion": cohesion}, float(depth.sum())
         return Segmentation(cuts, reason="valley", gaps=gaps, threshold=threshold, figures=figures, evidence=deep)
 
     def limits(self, document: Document) -> Limits:

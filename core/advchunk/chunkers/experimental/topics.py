@@ -124,9 +124,8 @@ def train(words: Terms, *, num_topics: int, iterations: int, seed: int, toleranc
 
     ``num_topics`` is 2..10,000, ``iterations`` (passes over all words) >= 4, ``seed`` 0..2^32 - 1; at least one word in
     all. ``tolerance`` is the maximum rise of the likelihood over the last quarter of the passes, in nats per word, > 0;
-    None is unlimited. Chance alone moves it by 0.3 in a text of 70 sentences, and by 1 in one of ten words.
-    `NotConverged` is raised if the topics have not converged or the likelihood is not finite, `MissingExtra` without
-    tomotopy.
+    None is unlimited. Chance alone moves it by 0.3 in a text of 70 sentences, and by 1 in one of ten words. Raises
+    `NotConverged` if the topics have not converged or the likelihood is not finite, `MissingExtra`.
 
     The same seed gives the same topics in any process, but processors with other vector instructions round sums
     differently; set ``TOMOTOPY_ISA=sse2`` for the same result on all x86 processors.

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -23,19 +24,12 @@ class Sentence(NamedTuple):
     entities: frozenset[str]  # canonical names
 
 
-class Source(NamedTuple):
-    """A span of a document."""
-
-    document: str
-    span: Span
-
-
 class Summary(NamedTuple):
     """A summary of a part of a corpus."""
 
     title: str
     text: str  # sentences of the corpus, one a line, or of a model
-    sources: tuple[Source, ...]  # spans of the sentences, or of those that the model was shown
+    sources: tuple[tuple[str, Span], ...]  # documents and spans of the sentences, or of those that a model was shown
     by: str = "sentences"  # or "model"
     status: str = ""  # why there is no summary by a model; empty if there is one or none was asked for
 
@@ -56,7 +50,7 @@ def summarize(
     chosen = _cover(sentences, strengths, max_tokens, counter)
     chosen = chosen or _first(sentences, max_tokens, counter) or [_shortened(sentences[0], max_tokens, counter)]
     strongest = sorted(strengths, key=lambda name: (-strengths[name], name))[:_TITLE_NAMES]
-    text, sources = _join(chosen), tuple(Source(sentence.document, sentence.span) for sentence in chosen)
+    text, sources = _join(chosen), tuple((sentence.document, sentence.span) for sentence in chosen)
     return Summary(", ".join(names[name] for name in strongest), text, sources)
 
 
@@ -88,10 +82,8 @@ def _cover(
 
 
 def _first(sentences: Sequence[Sentence], max_tokens: int, counter: Counter) -> list[Sentence]:
-    last = 0
-    while last < len(sentences) and counter(_join(sentences[: last + 1])) <= max_tokens:
-        last += 1
-    return list(sentences[:last])
+    fitting = takewhile(lambda n: counter(_join(sentences[:n])) <= max_tokens, range(1, len(sentences) + 1))
+    return list(sentences[: max(fitting, default=0)])
 
 
 def beginning(text: str, max_tokens: int, counter: Counter) -> str:

@@ -13,9 +13,9 @@ from advchunk.chunkers.graphrag.central_sentences import Summary, beginning
 from advchunk.chunkers.graphrag.extraction import LeafText
 from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Mention, Relation
 from advchunk.engine import ChatRequest, Plan
-from advchunk.errors import BadModelOutput, BudgetExceeded, ModelUnavailable
+from advchunk.errors import BadModelOutput, BudgetExceeded, ModelUnavailable, require_answer
 from advchunk.models.chat import usable_answer
-from advchunk.models.prompts import TEXT, fill_prompt, object_schema, single_line
+from advchunk.models.prompts import TEXT, fill_prompt, get_property, object_schema, single_line
 from advchunk.records import Span
 from advchunk.text.counters import Counter
 
@@ -30,9 +30,8 @@ _WORDS_PER_TOKEN = 0.7
 _STRENGTH = {"type": "integer", "minimum": 1, "maximum": _MAX_STRENGTH}
 _ENTITY = object_schema(name=TEXT, kind=TEXT, description=TEXT)
 _RELATION = object_schema(source=TEXT, target=TEXT, description=TEXT, strength=_STRENGTH)
-_EXTRACTION = object_schema(
-    entities={"type": "array", "items": _ENTITY}, relations={"type": "array", "items": _RELATION}
-)
+_LISTS = {"entities": {"type": "array", "items": _ENTITY}, "relations": {"type": "array", "items": _RELATION}}
+_EXTRACTION = object_schema(**_LISTS)
 _REPORT = object_schema(title=TEXT, summary=TEXT)
 
 
@@ -61,9 +60,8 @@ class Asker:
 
 def _within_bounds(parse: Callable[[Any], _T], answer: str) -> _T:
     """Parse the JSON of an answer; raise `BadModelOutput` for one that is far longer than asked for, or too deep."""
-    if len(answer) > _MAX_CHARACTERS:
-        msg = f"an answer must have at most {_MAX_CHARACTERS:,} characters, got {len(answer):,}"
-        raise BadModelOutput(msg)
+    rule = f"an answer must have at most {_MAX_CHARACTERS:,} characters"
+    require_answer(len(answer) <= _MAX_CHARACTERS, f"{rule}, got {len(answer):,}")
     try:
         return parse(json.loads(answer))
     except RecursionError:
@@ -103,27 +101,20 @@ class ChatExtractor:
 
 
 def parse_extraction(answer: Any, passage: LeafText, earlier: Iterable[Mention] = ()) -> Extraction:
-    """Return the entities and relations of an answer that the passage has; relations may join ``earlier`` ones, too.
-
-    Raise `BadModelOutput` if the answer has no list of entities, or entities of which the passage has none.
-    """
-    entities = answer.get("entities") if isinstance(answer, dict) else None
-    if not isinstance(entities, list):
-        msg = f"an answer must have a list of entities, got {str(answer)[:80]!r}"
-        raise BadModelOutput(msg)
+    """Return the entities and relations that a passage has; relations may join ``earlier`` ones, too."""
+    entities = get_property(answer, "entities", list)
     mentions, names = list[Mention](), {mention.name.casefold(): mention.name for mention in earlier}
-    for entity in filter(_is_object, entities):
+    for entity in _objects(entities):
         name = _line(entity.get("name"), _MAX_NAME)
         places = _occurrences(name, passage.text) if name.casefold() not in names else []
         kind, description = _line(entity.get("kind"), _MAX_NAME).lower(), _line(entity.get("description"))
         mentions += [Mention(name, *span, kind, description) for span in places]
         if places:
             names[name.casefold()] = name
-    if entities and not names:
-        msg = f"an answer must have names that are in the text, got {str(entities)[:80]!r}"
-        raise BadModelOutput(msg)
-    relations, listed = list[Relation](), answer.get("relations")
-    for relation in filter(_is_object, listed if isinstance(listed, list) else ()):
+    rule = "an answer must have names that are in the text"
+    require_answer(bool(names) or not entities, f"{rule}, got {str(entities)[:80]!r}")
+    relations = list[Relation]()
+    for relation in _objects(answer.get("relations")):
         ends = (_line(relation.get(end), _MAX_NAME).casefold() for end in ("source", "target"))
         left_name, right_name = map(names.get, ends)
         if left_name and right_name and left_name != right_name:
@@ -133,8 +124,9 @@ def parse_extraction(answer: Any, passage: LeafText, earlier: Iterable[Mention] 
     return Extraction(tuple(sorted(mentions, key=lambda mention: mention[1:3])), tuple(relations))
 
 
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
+def _objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects in a list; none if it is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _line(value: Any, most: int = _MAX_DESCRIPTION) -> str:
@@ -205,9 +197,7 @@ class ReportWriter:
 def _parse_report(answer: Any) -> tuple[str, str]:
     values = answer if isinstance(answer, dict) else {}
     title, text = _line(values.get("title"), _MAX_NAME), _line(values.get("summary"), _MAX_REPORT)
-    if not title or not text:
-        msg = f"an answer must have a title and a summary, got {str(answer)[:80]!r}"
-        raise BadModelOutput(msg)
+    require_answer(bool(title and text), f"an answer must have a title and a summary, got {str(answer)[:80]!r}")
     return title, text
 
 

@@ -21,12 +21,11 @@ from advchunk.chunkers.explanations import Explanation
 from advchunk.chunkers.graphrag import communities as leiden
 from advchunk.chunkers.graphrag.central_sentences import Sentence, Summary, summarize
 from advchunk.chunkers.graphrag.chat import Asker, ChatExtractor, ReportWriter, material
-from advchunk.chunkers.graphrag.communities import Community
+from advchunk.chunkers.graphrag.communities import Community, Node, build_tree, place_leaves
 from advchunk.chunkers.graphrag.corpus import Corpus, Leaf, find_entities, make_passage, split_sentences
 from advchunk.chunkers.graphrag.extraction import LeafText, RuleExtractor
 from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Weighting, build_graph
 from advchunk.chunkers.graphrag.phases import PhasedRunner, Phases, arun_phases, run_phases
-from advchunk.chunkers.graphrag.tree import Node, build_tree, place_leaves
 from advchunk.chunkers.model_bases import ChatParams
 from advchunk.chunkers.params import AS_PUBLISHED, RESOURCE, Bounds
 from advchunk.engine import Job, Plan, completed
@@ -79,8 +78,7 @@ class GraphRAGParams(ChatParams):
     256 tokens without overlap, not 600 with 100 (``max_tokens``, ``overlap_tokens``); an edge weighs its relations over
     the mentions of its ends, not their number (``weighting``); and entities that rules found once are left out
     (``min_mentions``). ``preset="published"`` sets all of this back. Always: chunks end at sentences where they can;
-    the descriptions of an entity are joined, not summarized; and without an ``llm`` rules extract, which the paper does
-    not.
+    the descriptions of an entity are joined, not summarized; and without an ``llm`` rules extract.
 
     Edge et al. 2024, "From local to global: A GraphRAG approach to query-focused summarization". Traag, Waltman & van
     Eck 2019, "From Louvain to Leiden". The rules and the tree are ours.
@@ -130,10 +128,8 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
 
     Parameters
     ----------
-    llm : base URL of an OpenAI-compatible endpoint, or anything `models.chat.as_chat` accepts; None does without a
-        model.
-    cache : keeps answers, and embeddings, between runs: the path of a file, the URL of a Redis, a ``dict``, or a
-        `cache.Store`.
+    llm : URL of an OpenAI-compatible endpoint, or anything `models.chat.as_chat` accepts; None does without a model.
+    cache : keeps answers and embeddings: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
 
     >>> notes = Document("Alice Ames met Bob Bell. Bob Bell and Alice Ames wrote to Carl Cole.", "notes")
     >>> law = Document("Dora Dunn sued Emil Egan. Emil Egan and Dora Dunn met in court.", "law")
@@ -184,7 +180,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     async def achunk_corpus(
         self, documents: Iterable[str | Document], *, on_error: OnError = "raise", concurrency: int | None = None
     ) -> Corpus:
-        """Await `chunk_corpus`."""
+        """Await `chunk_corpus`: up to 4 calls of each model at a time, or its ``concurrency``."""
         return await arun_phases(self._phases(documents, on_error), concurrency)
 
     @property
@@ -230,12 +226,11 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
             weighting=self.weighting,
             language=self.language,
         )
-        (communities,) = yield [Job(self._communities(graph), self.timeout, self._without_communities)]
+        (communities,) = yield [self._search(graph)]
         if not every:
             return Corpus([], leaves, tuple(communities), (), graph)
-        sentences = [
-            find_entities(leaf, name, documents[name].document.text, graph, self.language) for name, leaf in every
-        ]
+        texts = {name: explanation.document.text for name, explanation in documents.items()}
+        sentences = [find_entities(leaf, name, texts[name], graph, self.language) for name, leaf in every]
         mentions = [Counter(name for s in own for name in s.entities) for own in sentences]
         tree = build_tree(communities, mentions, place_leaves(communities, mentions))
         summaries = yield from self._summarize(tree, sentences, graph)
@@ -254,9 +249,9 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
             for edges in [self._sentences(explanation).edges.tolist()]
             for chunk in ids.assign(explanation.document.source, explanation.chunks)
         ]
-        passages = (make_passage(chunk, spans, documents[name].document.text) for name, chunk, spans in parts)
         extractions = yield (
-            self._extraction(chunk, passage) for (_, chunk, _), passage in zip(parts, passages, strict=True)
+            self._extraction(chunk, make_passage(chunk, spans, documents[name].document.text))
+            for name, chunk, spans in parts
         )
         leaves = {name: list[Leaf]() for name in documents}
         for (name, chunk, spans), extraction in zip(parts, extractions, strict=True):
@@ -272,7 +267,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         return self._recoverable(plan, lambda status: rules.extract(passage)._replace(status=status), message)
 
     def _recoverable(self, plan: Plan[_T], otherwise: Callable[[str], _T], message: str) -> Job[_T]:
-        """Return a job that, if the plan of a model fails, warns and has another result, given the status."""
+        """Return a job that, if its plan fails, warns and has another result, given the status."""
 
         def recover(error: Exception) -> Job[_T]:
             if isinstance(error, (ConfigurationError, ImportError)):
@@ -283,17 +278,15 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
 
         return Job(plan, self.timeout, recover)
 
-    def _communities(self, graph: KnowledgeGraph) -> Plan[list[Community]]:
-        yield from ()
-        edges = ((a, b, edge.weight) for (a, b), edge in graph.edges.items())
-        return leiden.detect_hierarchy(edges, self.max_community, seed=self.seed, resolution=self.resolution)
+    def _search(self, graph: KnowledgeGraph) -> Job[list[Community]]:
+        def plan() -> Plan[list[Community]]:
+            yield from ()
+            edges = ((a, b, edge.weight) for (a, b), edge in graph.edges.items())
+            return leiden.detect_hierarchy(edges, self.max_community, seed=self.seed, resolution=self.resolution)
 
-    def _without_communities(self, error: Exception) -> Job[list[Community]]:
-        if self.fallback_chunker() is None or isinstance(error, (ConfigurationError, ImportError)):
-            raise error
-        name = type(error).__name__
-        _log.warning("communities were not found (%s: %s), the corpus has none", name, first_line(error))
-        return Job(completed([]))
+        if self.fallback_chunker() is None:
+            return Job(plan(), self.timeout)
+        return self._recoverable(plan(), lambda _: [], "communities were not found, the corpus has none")
 
     def _summarize(
         self, tree: Sequence[Node], sentences: Sequence[Sequence[Sentence]], graph: KnowledgeGraph
@@ -301,10 +294,9 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         """Return the summaries of the nodes."""
         counter, most = self.counter, self.size("summary_tokens")
         names = {key: entity.name for key, entity in graph.entities.items()}
-        summaries = list[Summary]()
-        for node in tree:
-            below = [sentence for leaf in node.below for sentence in sentences[leaf]]
-            summaries.append(summarize(below, graph.strengths(node.members), names, most, counter))
+        below = ([sentence for leaf in node.below for sentence in sentences[leaf]] for node in tree)
+        strengths = (graph.strengths(node.members) for node in tree)
+        summaries = [summarize(*pair, names, most, counter) for pair in zip(below, strengths, strict=True)]
         if self._asker is None:
             return summaries
         writer = ReportWriter(self._asker, most, self.material_tokens, counter)
@@ -360,9 +352,6 @@ def _with_status(extract: Summary, status: str) -> Summary:
 
 def _add_links(chunk: Chunk, above: Sequence[Chunk]) -> Chunk:
     """Add the granularity, and the id of the parent, to the metadata of a chunk."""
-    if chunk.parent is None:
-        written = {"granularity": "document"}
-    else:
-        granularity = "section" if chunk.index < len(above) else "paragraph"
-        written = {"granularity": granularity, "parent_id": above[chunk.parent].id}
+    written = {"granularity": "section" if chunk.index < len(above) else "paragraph"}
+    written |= {"granularity": "document"} if chunk.parent is None else {"parent_id": above[chunk.parent].id}
     return replace(chunk, metadata=write_metadata(chunk.metadata, written))

@@ -82,7 +82,9 @@ def _words(text: str, sentence: Span, left_out: frozenset[str]) -> list[_Word]:
     for match in _word_pattern().finditer(text, *sentence):
         string, start = match.group(), match.start()
         is_acronym = string[0].isupper() and (string[1:].lower() != string[1:] or any(map(str.isdigit, string)))
-        is_stop = not is_acronym and _is_stop(string.lower(), left_out)
+        lower = string.lower()
+        bare = lower.partition("'")[0].partition("’")[0]  # of a contraction, such as "that's"
+        is_stop = not is_acronym and (not left_out.isdisjoint((lower, bare)) or lower in _FILLERS)
         # A capital alone is no evidence where a sentence or a clause starts.
         begins = end < 0 or not _BETWEEN.fullmatch(text, end, start)
         is_name = not is_stop and string[0].isupper() and (is_acronym or not begins)
@@ -99,11 +101,6 @@ def _extend_name(words: list[_Word]) -> None:
     is_link = last.text in _LINKS and len(words) > 1 and words[-2].is_name
     if is_link or (last.text[0].isupper() and not last.is_stop):
         words[-1] = last._replace(is_name=True, is_stop=False)
-
-
-def _is_stop(word: str, left_out: frozenset[str]) -> bool:
-    """Return True for a stop word, its contraction, such as "that's", and the fillers of speech."""
-    return word in left_out or word in _FILLERS or word.partition("'")[0].partition("’")[0] in left_out
 
 
 @cache

@@ -136,25 +136,13 @@ def build_graph(
             relations[left, right].append((relation, place))
     least = {key: min_mentions if key in sure else max(min_mentions, min_by_rules) for key in mentions}
     kept = {key: named for key, named in sorted(mentions.items()) if key and len(named) >= least[key]}
-    pairs = {pair: stated for pair, stated in sorted(relations.items()) if _joins(pair, kept)}
-    entities = {key: _entity(named) for key, named in kept.items()}
-    return KnowledgeGraph(entities, {pair: _edge(pair, stated, entities, weighting) for pair, stated in pairs.items()})
-
-
-def _joins(pair: tuple[str, str], entities: Mapping[str, object]) -> bool:
-    return pair[0] != pair[1] and pair[0] in entities and pair[1] in entities
-
-
-def _edge(
-    pair: tuple[str, str],
-    stated: Sequence[tuple[Relation, Provenance]],
-    entities: Mapping[str, Entity],
-    weighting: Weighting,
-) -> Edge:
-    weight = sum(relation.weight for relation, _ in stated)
-    if weighting == "association":
-        weight /= math.sqrt(math.prod(len(entities[name].places) for name in pair))
-    return Edge(weight, *_collected(stated))
+    edges = dict[tuple[str, str], Edge]()
+    for (left, right), stated in sorted(relations.items()):
+        if left != right and left in kept and right in kept:
+            weight = sum(relation.weight for relation, _ in stated)
+            weight /= math.sqrt(len(kept[left]) * len(kept[right])) if weighting == "association" else 1
+            edges[left, right] = Edge(weight, *_collected(stated))
+    return KnowledgeGraph({key: _entity(named) for key, named in kept.items()}, edges)
 
 
 def _entity(named: list[tuple[Mention, Provenance]]) -> Entity:

@@ -1,8 +1,7 @@
 """Additive segment costs for `cutting.cheapest_cuts`.
 
 ``cost(first)`` takes, for each unit, the first unit that a segment ending after it may start at, (n,), non-decreasing.
-For end = 1..n it yields the costs of the segments that end there and start at ``first[end - 1]``, ..., ``end - 1``, so
-a cost may compute each row from the previous one.
+For end = 1..n it yields the costs of the segments that end there and start at ``first[end - 1]``, ..., ``end - 1``.
 """
 
 from collections.abc import Callable, Iterator
@@ -44,8 +43,8 @@ def by_length(values: Floats, block: Block) -> Floats:
 class BlockCost:
     """A `SegmentCost` whose values are computed for a block at once."""
 
-    # returns a function of a block that returns its costs, (ends, starts); those of no segment are ignored. It is
-    # called for each block in the order of block_slices, and may keep what it needs for the next one
+    # Returns a function that gives the (ends, starts) costs of a block; those of no segment are ignored. It is called
+    # for the blocks in the order of `block_slices`, and may keep what it needs for the next one.
     start: Callable[[], Callable[[Block], Floats]]
 
     def blocks(self, first: Ints) -> Iterator[tuple[Block, Floats]]:
@@ -59,11 +58,6 @@ class BlockCost:
         for (ends, starts), values in self.blocks(first):
             for end, row in enumerate(values, start=ends.start):
                 yield row[lows[end - 1] - starts.start : end - starts.start]
-
-
-def by_blocks(cost: Callable[[Block], Floats]) -> BlockCost:
-    """Return the cost of a function that keeps nothing from one block to the next."""
-    return BlockCost(lambda: cost)
 
 
 def evidence(rows: Floats) -> SegmentCost:
@@ -119,11 +113,9 @@ def dirichlet(terms: Terms, pseudo: float | Floats) -> SegmentCost:
     def value(count: Ints, term: Ints) -> Floats:
         return np.asarray(gammaln(count + prior[term]) - least[term])
 
-    table = value(counts, np.zeros_like(counts))
+    table, length_cost = value(counts, np.zeros_like(counts)), gammaln(counts + mass) - gammaln(mass)
     is_uniform = bool(np.all(prior == prior[0]))
-    return _count_cost(
-        terms, (lambda count, _: table[count]) if is_uniform else value, gammaln(counts + mass) - gammaln(mass)
-    )
+    return _count_cost(terms, (lambda count, _: table[count]) if is_uniform else value, length_cost)
 
 
 def utiyama_isahara(terms: Terms) -> BlockCost:
@@ -138,10 +130,7 @@ def utiyama_isahara(terms: Terms) -> BlockCost:
 
 
 def _count_cost(terms: Terms, value: Callable[[Ints, Ints], Floats], length_cost: Floats) -> BlockCost:
-    """Return ``length_cost[N] - sum over w of value(n_w, w)`` as the cost of a segment of N terms with counts n_w.
-
-    An end takes time linear in the units in reach with one of its terms (n_w grows there), plus sums over starts.
-    """
+    """Return ``length_cost[N] - sum of value(n_w, w)`` as the cost of a segment of N terms with counts n_w."""
     n = len(terms)
     units = np.repeat(np.arange(n), np.diff(terms.edges))
     # An entry for each term of a unit, sorted by term.

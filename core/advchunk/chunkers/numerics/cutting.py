@@ -31,13 +31,13 @@ def cheapest_cuts(
     """Return the segmentation of least summed cost plus ``penalty`` per segment, and its total cost.
 
     Exact, ties to the longest last segment, in O(n m d) for segments of at most m units. ``sizes`` and ``minimum`` are
-    in tokens, as is ``budget``, of the largest segment from each unit; one unit is always allowed. If not all segments
-    can reach ``minimum``, as few as possible are smaller; ``segments`` is the number, or the nearest that the budget
-    allows.
+    in tokens, as is ``budget``, of the largest segment from each unit; one unit is always allowed. If ``minimum`` is
+    out of reach, as few as possible are smaller; ``segments`` is the number, or the nearest in the budget.
     """
     n = len(sizes)
     total = np.r_[0, np.cumsum(sizes)]
-    furthest = np.maximum(np.arange(n) - _most_units(budget) + 1, 0)
+    most = max(int(budget.max()), 1)  # units of a segment: units without tokens do not limit it
+    furthest = np.maximum(np.arange(n) - most + 1, 0)
     first = np.clip(np.searchsorted(total, total[1:] - budget.max()), furthest, np.arange(n))
     fixed = segments is not None
     number = min(max(segments or 1, fewest_segments(sizes, budget)), n) if fixed else 1
@@ -112,16 +112,11 @@ def cheapest_path(n: int, matrices: Iterable[tuple[Block, Floats]], penalty: flo
     return _path(previous.tolist())
 
 
-def _most_units(budget: Ints) -> int:
-    """Return the most units of a segment: where units have no tokens, these do not limit it."""
-    return max(int(budget.max()), 1)
-
-
 def fewest_segments(sizes: Ints, budget: Ints) -> int:
     """Return the minimum number of segments within the budget."""
     total, n = np.r_[0, np.cumsum(sizes)], len(sizes)
-    ends = np.arange(1, n + 1)
-    furthest = np.clip(np.searchsorted(total, total[:-1] + budget, "right") - 1, ends, ends + _most_units(budget) - 1)
+    ends, most = np.arange(1, n + 1), max(int(budget.max()), 1)  # as in `cheapest_cuts`
+    furthest = np.clip(np.searchsorted(total, total[:-1] + budget, "right") - 1, ends, ends + most - 1)
     furthest = np.maximum.accumulate(furthest)  # a segment may end early so that the next has a larger budget
     end = count = 0
     while end < n:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from advchunk.chunkers.numerics import cutting
-from advchunk.chunkers.numerics.costs import Block, BlockCost, by_blocks, by_length, effective_coordinates
+from advchunk.chunkers.numerics.costs import Block, BlockCost, by_length, effective_coordinates
 from advchunk.models.signals import deviations, prefix_sums
 from advchunk.records import Floats, Ints
 
@@ -36,8 +36,7 @@ class Sums:
     mass: Floats  # (n + 1,) prefix sums of weights
     spread: float  # weighted mean of the squared lengths of rows
     coordinates: float  # effective number of independent coordinates (costs.effective_coordinates)
-    # for each lag from 0, (n - lag,) products of each row with the one so many units after it
-    products: tuple[Floats, ...]
+    products: tuple[Floats, ...]  # for each lag from 0, (n - lag,) products of each row with the one so far behind it
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -55,9 +54,7 @@ class Noise:
 
     variance: float  # of the noise of a unit with weight 1, > 0
     shared: float  # variance of the topics' means, > 0
-    # (n + 1,) for 0..n units, >= 1: how much larger the variance of a segment's sum is than if its units were
-    # independent
-    inflation: Floats
+    inflation: Floats  # (n + 1,) for 0..n units, >= 1: variance of a segment's sum over that of independent units
 
 
 def weighted_sums(rows: Floats, sizes: Ints) -> Sums:
@@ -89,9 +86,9 @@ def discounted(sums: Sums, noise: Noise, block: Block, squares: Floats) -> Float
     depend on the noise; the result has their precision.
     """
     ends, starts = block
-    ratio, phi = noise.shared / noise.variance, noise.inflation
-    kind, mass = squares.dtype, ratio * (sums.mass - sums.mass[starts.start])
-    variances = np.subtract.outer(mass[ends].astype(kind), mass[starts].astype(kind))
+    kind, ratio, phi = squares.dtype, noise.shared / noise.variance, noise.inflation[: ends.stop - starts.start]
+    before, after = (ratio * (sums.mass[part] - sums.mass[starts.start]) for part in (starts, ends))
+    variances = np.subtract.outer(after.astype(kind), before.astype(kind))
     np.maximum(variances, 0, out=variances)
     variances += by_length(phi.astype(kind), block)
     explained = squares * by_length((ratio / noise.variance / phi).astype(kind), block)
@@ -108,10 +105,8 @@ def first_noise(sums: Sums) -> Noise:
     n = len(sums)
     scale = np.sqrt(sums.weights)
     rows = scale[:, None] * sums.rows
-    covariances = [
-        float(np.einsum("ij,ij->", rows[:-lag], rows[lag:])) / float(scale[:-lag] @ scale[lag:])
-        for lag in range(1, min(5, n))
-    ]
+    pairs = [(slice(n - lag), slice(lag, n)) for lag in range(1, min(5, n))]
+    covariances = [float(np.einsum("ij,ij->", rows[a], rows[b])) / float(scale[a] @ scale[b]) for a, b in pairs]
     shared = max(*covariances, 0.0, _MIN_SHARED * sums.spread / n)
     return Noise(max(sums.spread - shared, _MIN_SHARED * sums.spread), shared, np.ones(n + 1))
 
@@ -163,7 +158,7 @@ def self_consistent(rows: Floats, sizes: Ints, words: BlockCost) -> tuple[BlockC
     and memory are O(n). ``rows`` are unit vectors; only ratios of ``sizes`` matter; ``words`` is in nats.
     """
     n, sums = len(rows), weighted_sums(rows, sizes)
-    stored = list(stored_blocks(sums, words, np.maximum(np.arange(1, n + 1) - _REACH, 0)))
+    stored = list(_stored_blocks(sums, words, np.maximum(np.arange(1, n + 1) - _REACH, 0)))
     noise, price, cuts = first_noise(sums), _PENALTY / 2 * np.log(n), np.arange(n + 1)
     for _ in range(_ROUNDS + 1):
         costs = ((block, _weighted(discounted(sums, noise, block, seen), lexical)) for block, seen, lexical in stored)
@@ -172,8 +167,12 @@ def self_consistent(rows: Floats, sizes: Ints, words: BlockCost) -> tuple[BlockC
             break
         cuts, price = result, _PENALTY * np.log(n)
         noise = learn_noise(sums, cuts, noise)
-    vectors = by_blocks(lambda block: discounted(sums, noise, block, sums.squares(block)))
-    return both(vectors, words), noise
+
+    def start() -> Callable[[Block], Floats]:
+        lexical = words.start()
+        return lambda block: _weighted(discounted(sums, noise, block, sums.squares(block)), _WORDS * lexical(block))
+
+    return BlockCost(start), noise
 
 
 def _weighted(vectors: Floats, words: Floats) -> Floats:
@@ -183,20 +182,10 @@ def _weighted(vectors: Floats, words: Floats) -> Floats:
     return vectors
 
 
-def stored_blocks(sums: Sums, words: BlockCost, first: Ints) -> Iterator[tuple[Block, Floats, Floats]]:
+def _stored_blocks(sums: Sums, words: BlockCost, first: Ints) -> Iterator[tuple[Block, Floats, Floats]]:
     """Yield each block, squares, weighted word costs (infinite: no segment); float32 makes learning noise 4x faster."""
     for block, values in words.blocks(first):
         ends, starts = (np.arange(part.start, part.stop) for part in block)
         lexical = (_WORDS * values).astype(np.float32)
         lexical[(starts < first[ends - 1, None]) | (starts >= ends[:, None])] = np.inf
         yield block, sums.squares(block).astype(np.float32), lexical
-
-
-def both(vectors: BlockCost, words: BlockCost) -> BlockCost:
-    """Return the weighted sum of the costs by vectors and by words."""
-
-    def start() -> Callable[[Block], Floats]:
-        semantic, lexical = vectors.start(), words.start()
-        return lambda block: _weighted(semantic(block), _WORDS * lexical(block))
-
-    return BlockCost(start)

@@ -15,9 +15,8 @@ def segment_labels(
     labels: Ints, *, contiguous: bool, gaps: Floats | None = None, figures: Mapping[str, Any], least: int = 0
 ) -> Segmentation:
     """Return the segmentation by labels: passages of ``least`` units or more if ``contiguous``, else groups."""
-    groups = None if contiguous else labels
     minimum = (np.ones_like(labels), least) if contiguous and least > 1 else None
-    cuts = cutting.run_cuts(labels)
+    cuts, groups = cutting.run_cuts(labels), None if contiguous else labels
     return Segmentation(cuts, labels=groups, reason="label", gaps=gaps, figures=figures, least=minimum)
 
 

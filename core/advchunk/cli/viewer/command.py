@@ -10,6 +10,7 @@ import click
 from advchunk.chunkers import catalog
 from advchunk.cli.files import list_inputs, open_output, read_input, report_inventory
 from advchunk.cli.options import (
+    READING_OPTIONS,
     ChunkerCommand,
     Setup,
     budget_option,
@@ -24,7 +25,7 @@ from advchunk.readers.sources import FileSource, Inventory, read_sources
 from advchunk.records import Document
 from advchunk.retrieval import PassageCutter
 
-_OF_ALL = {"fallback", "experimental", "encoding", "content", "hidden", "pairs"}  # options of any method
+_OF_ALL = {"fallback", "experimental", *READING_OPTIONS, "pairs"}  # options of any method
 
 
 @click.command("view", cls=ChunkerCommand)
@@ -63,7 +64,7 @@ def view_command(
         require(bool(accepted), "--method must name a method", methods)
         named = {*options, *(pair.partition("=")[0] for pair in pairs)} - _OF_ALL - {"markup"}
         others = sorted(named.difference(*accepted.values()))
-        require(not others, f"options must be those of {' or '.join(accepted)}", others)
+        require(not others, f"options must belong to {' or '.join(accepted)}", others)
     setups = dict[str, Setup]()
     for text, own in accepted.items():
         settings = {name: value for name, value in options.items() if name in own | _OF_ALL}

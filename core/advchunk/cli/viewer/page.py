@@ -43,7 +43,7 @@ class View:
     ----------
     explanations : from `Chunker.explain`: one, or one for each document, or these by method name to compare methods
         side by side. Every method must have chunked the same documents in the same order.
-    title, height : of the page, and in pixels, in a notebook.
+    title, height : title of the page; height in a notebook, in pixels.
     question : to show what answers it: the evidence for each sentence, and the passages that are cut for it.
     budget : tokens of all passages together, >= 1.
     cutter : scores sentences and cuts passages, by the words of the question alone; by default, in English.

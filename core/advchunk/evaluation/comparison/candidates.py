@@ -51,7 +51,7 @@ class Candidate:
     chunker : the advchunk chunker behind ``cut``; its model calls and the reasons for its cuts are then recorded.
     target_mean : tokens of the mean that its size was chosen to match, if any.
     uses_no_model : True if ``cut`` calls no model; ignored with a ``chunker``, whose calls are counted.
-    search : of the chunks. Candidates that differ in their search only are chunked and embedded once.
+    search : how chunks are searched. Candidates that differ in their search only are chunked and embedded once.
     rank : ranks the chunks for each question, as `ChunkIndex.rank` does.
     plain : the candidate without vectors (`with_vectors`), whose chunks have the same sizes.
     """

@@ -44,9 +44,9 @@ class Result:
     within, between : mean similarity of sentences within chunks, and between neighboring chunks (`shape.cohesion`).
     forced : share of cuts made by a size limit; None if unknown.
     over, under : share of chunks over and under the target size (`shape.off_target_shares`); None without one.
-    chunking_cost, indexing_cost : of chunking the documents, and of embedding the chunks or indexing their words, as
-        the search needs. Candidates that differ in their search only share one measurement. Chunks with vectors of
-        their own are embedded in ``chunking_cost``.
+    chunking_cost, indexing_cost : cost of chunking the documents, and of embedding the chunks or indexing their words,
+        as the search needs. Candidates that differ only in their search share one measurement. Chunks that have
+        vectors are embedded in ``chunking_cost``.
     target_mean : see `Candidate`.
     boundaries : means of the boundary scores over documents with boundaries (`shape.boundary_means`).
     search : label of the way of search.

@@ -176,14 +176,14 @@ def recommend(
     Parameters
     ----------
     questions : about ``documents``; None to make them (`held_out_questions`).
-    embedder : of chunks and questions, anything `models.embedders.as_embedder` accepts; None for the built-in default.
+    embedder : embeds chunks and questions (`models.embedders.as_embedder`); None is the built-in default.
     chunkers : registered names.
     sizes : ``max_tokens``, each >= 1.
-    vectors : of the chunks (`advchunk.chunkers.vectors.ChunkVectors`); "none" for those of their text.
+    vectors : kind of vectors (`advchunk.chunkers.vectors.ChunkVectors`); "none" embeds the text of a chunk.
     searches : each with all chunks, except that words are searched without other vectors only.
-    language : of the documents, for the search by words (`retrieval.lexical_index`); "auto" is that of each.
+    language : language of the documents, for the search by words (`retrieval.lexical_index`); "auto" detects each.
     budget, number : tokens retrieved per question, >= 1; questions to make, >= 2.
-    characters : of documents to use, >= 1; the others are dropped at random, those without questions first.
+    characters : number of characters to use, >= 1; the others are dropped at random, those without questions first.
     progress : see `evaluate`.
     """
     require(characters >= 1, "characters must be >= 1", characters)

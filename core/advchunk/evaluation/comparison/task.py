@@ -37,7 +37,7 @@ class EvaluationTask:
     k : chunks retrieved for scores at fixed k, >= 1.
     budget, budgets : tokens retrieved for the scores that candidates are compared by, and for the recall curve, >= 1.
     boundaries : by document, the characters where its true segments meet; other documents get no boundary scores.
-    language : of the documents, for the search by words (`retrieval.lexical_index`); "auto" is that of each.
+    language : language of the documents, for the search by words (`retrieval.lexical_index`); "auto" detects each.
     """
 
     documents: tuple[Document, ...]

@@ -167,8 +167,8 @@ def held_out_questions(
 
     Parameters
     ----------
-    number : of questions, >= 2; fewer are made if there are not enough such sentences.
-    boundaries : of the documents (`section_boundaries`), adjusted to the removed text.
+    number : number of questions, >= 2; fewer are made if there are not enough such sentences.
+    boundaries : boundaries of the documents (`section_boundaries`), adjusted to the removed text.
 
     >>> text = "Cats are mammals. " + "The cat sleeps through most of the long bright day. " + "It hunts at night."
     >>> lions = text.replace("cat", "lion").replace("long", "hot")

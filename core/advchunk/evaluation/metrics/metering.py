@@ -59,7 +59,7 @@ class Meter:
 
 
 def _texts(item: Any) -> list[str]:
-    """Return the texts of a request item (`engine.METHODS`): a text, a tuple with texts, or the messages of a chat."""
+    """Return the texts of a request item (`engine.Ask`): a text, a tuple with texts, or the messages of a chat."""
     if isinstance(item, ChatRequest):
         return [content for _, content in item.messages]
     if isinstance(item, tuple):

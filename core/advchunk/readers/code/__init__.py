@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from advchunk.registry import Registration
+from advchunk.readers import row
 
 SUFFIXES: Mapping[str, str] = {
     "bash": "sh bash ksh zsh", "c": "c", "cpp": "cpp cc cxx c++ h hpp hh hxx h++ ipp inl", "csharp": "cs csx",
@@ -11,14 +11,8 @@ SUFFIXES: Mapping[str, str] = {
 }  # fmt: skip
 """Suffixes of files, without dots, by language."""
 
+_SUFFIXES = tuple(f".{suffix}" for suffixes in SUFFIXES.values() for suffix in suffixes.split())
+_DETECT = f"{__name__}.languages:detect"
 REGISTRATIONS = (
-    Registration(
-        kind="reader",
-        name="code",
-        path="advchunk.readers.code.reader",
-        summary="source code, by Tree-sitter",
-        extra="code",
-        suffixes=tuple(f".{suffix}" for suffixes in SUFFIXES.values() for suffix in suffixes.split()),
-        detect="advchunk.readers.code.languages:detect",
-    ),
+    row("code", "code.reader", "source code, by Tree-sitter", extra="code", suffixes=_SUFFIXES, detect=_DETECT),
 )

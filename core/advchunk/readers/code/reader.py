@@ -68,17 +68,12 @@ def code_blocks(text: str, language: str) -> tuple[Block, ...]:
     grammar = load_grammar(language)
     from tree_sitter import Parser
 
-    source = _prepare(text)
+    # Without what disturbs the parser: byte order marks, NUL, lone surrogates, returns.
+    source = _LONE_RETURN.sub("\n", text.replace("\0", " ").replace("\ufeff", " ")).encode("utf-8", "replace")
     root = Parser(grammar).parse(source).root_node
     outline = _Outline(source, _definitions(root, frozenset(LANGUAGES[language].definitions.split())))
     outline.add_parts(root, 1, "body")
     return _blocks(text, _offsets(text, source, [part.start for part in outline.parts]), outline.parts)
-
-
-def _prepare(text: str) -> bytes:
-    """Encode a text for the parser, with what disturbs it replaced: byte order marks, NUL, lone surrogates, returns."""
-    text = _LONE_RETURN.sub("\n", text.replace("\0", " ").replace("\ufeff", " "))
-    return text.encode("utf-8", "replace")
 
 
 def _offsets(text: str, source: bytes, starts: Sequence[int]) -> list[int]:
@@ -129,11 +124,8 @@ class _Outline:
         before = before or ((node.start_byte,) if is_decorated else ())
         body = node.child_by_field_name("body") if kind == "header" else None
         for child in node.named_children:
-            start, name, has_definitions = (
-                child.start_byte,
-                self._names.get(child.id),
-                self._has_definitions(child, depth),
-            )
+            start, name = child.start_byte, self._names.get(child.id)
+            has_definitions = self._has_definitions(child, depth)
             if child.type in _COMMENTS:
                 starts = kind != "wrapper" and start in self._lines and (not before or self._is_after_blank(start))
                 before += (start,) * starts

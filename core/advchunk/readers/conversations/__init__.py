@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from advchunk.registry import Registration
+from advchunk.readers import row
 
 _STAMP = r"[\[(<]?(?:\d{1,3}:)?\d{1,3}:\d{2}\b"
 _ROLE = (
@@ -34,20 +34,23 @@ def detect_chat(text: str, name: str = "", metadata: Mapping[str, Any] | None = 
     return "chat" if any(pattern.match(head) for pattern in (_SLACK, _DISCORD, _TEAMS)) else ""
 
 
+_HEAD_LINE = r"\ufeff?\s*WEBVTT(?=\s|\Z)"
 _CLOCK = r"[\ufeff\s]*\d+[ \t]*\r?\n[ \t]*\d+:\d\d:\d\d[,.]\d{1,3}[ \t]*-->"
 _DATE = r"[\ufeff\s\u200e\u200f\u202a]*\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[\s\u202f]"
-_ROWS: tuple[tuple[str, str, str, str, dict[str, Any]], ...] = (
-    ("vtt", "captions", "captions as WebVTT", r"\ufeff?\s*WEBVTT(?=\s|\Z)", {"suffixes": (".vtt",)}),
-    ("srt", "captions", "captions as SubRip", _CLOCK, {"suffixes": (".srt",)}),
-    ("chat", "chats", "JSON of Slack, Discord and Teams", r"[\ufeff\s]*[\[{]",
-     {"shared_suffixes": (".json",), "detect": f"{__name__}:detect_chat"}),
-    ("whatsapp", "messages", "chats of WhatsApp, as text", _DATE,
-     {"shared_suffixes": (".txt",), "detect": f"{__name__}.messages:detect_whatsapp"}),
-    ("transcript", "transcripts", "transcripts of meetings, interviews and hearings", BEGINS,
-     {"shared_suffixes": (".txt",), "detect": f"{__name__}.transcripts:detect_transcript", "refines": ("markdown",),
-      "metadata_keys": ("speakers",)}),
+REGISTRATIONS = (
+    row("vtt", "conversations.captions", "captions as WebVTT", begins=_HEAD_LINE, suffixes=(".vtt",)),
+    row("srt", "conversations.captions", "captions as SubRip", begins=_CLOCK, suffixes=(".srt",)),
+    row(
+        "chat", "conversations.chats", "JSON of Slack, Discord and Teams",
+        begins=r"[\ufeff\s]*[\[{]", shared_suffixes=(".json",), detect=f"{__name__}:detect_chat",
+    ),
+    row(
+        "whatsapp", "conversations.messages", "chats of WhatsApp, as text",
+        begins=_DATE, shared_suffixes=(".txt",), detect=f"{__name__}.messages:detect_whatsapp",
+    ),
+    row(
+        "transcript", "conversations.transcripts", "transcripts of meetings, interviews and hearings",
+        begins=BEGINS, shared_suffixes=(".txt",), detect=f"{__name__}.transcripts:detect_transcript",
+        refines=("markdown",), metadata_keys=("speakers",),
+    ),
 )  # fmt: skip
-REGISTRATIONS = tuple(
-    Registration(kind="reader", name=name, path=f"{__name__}.{module}", summary=summary, begins=begins, **more)
-    for name, module, summary, begins, more in _ROWS
-)

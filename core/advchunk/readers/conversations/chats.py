@@ -53,9 +53,8 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
         threads.setdefault(message.thread or message.key or f"#{number}", []).append(message)
     for speaker, time, words, *_ in chain.from_iterable(threads.values()):  # each thread where it begins
         writer.metadata = ({"speakers": [speaker]} if speaker else {}) | times(time or None, time or None)
-        writer.add(
-            "turn" if speaker else "paragraph", f"{speaker}: {words}" if speaker else words, title=speaker or None
-        )
+        shown = f"{speaker}: {words}" if speaker else words
+        writer.add("turn" if speaker else "paragraph", shown, title=speaker or None)
     return writer.document(id, {key: value for key, value in properties.items() if value} | {**(metadata or {})})
 
 
@@ -76,9 +75,8 @@ def _slack(root: Object) -> Iterator[_Message]:
         return f"{label} ({target})" if label and label not in target else target
 
     for item in items:
-        words = item.text("text") or "\n".join(
-            part.text("text") or part.text("fallback") for part in item.objects("attachments")
-        )
+        attached = (part.text("text") or part.text("fallback") for part in item.objects("attachments"))
+        words = item.text("text") or "\n".join(attached)
         files = [file.text("title") or file.text("name") for file in item.objects("files")]
         words = "\n".join(filter(None, [words, *(f"[{file}]" for file in files if file)]))
         user, time = item.text("user"), item.text("ts")

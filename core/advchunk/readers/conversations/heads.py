@@ -2,14 +2,13 @@
 
 import json
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from advchunk.text.tiling import next_non_space
+from advchunk.text.tiling import has_one, next_non_space
 
 _CLOCK = r"(?:(?:\d{1,3}:)?\d{1,3}:\d{2}(?:[.,]\d{1,3})?)"
 _SPAN = rf"{_CLOCK}(?:[ \t]{{0,2}}(?:-->|[-–—])[ \t]{{0,2}}{_CLOCK})?"
@@ -78,21 +77,15 @@ def find_heads(text: str, spans: Sequence[tuple[int, int]] | None = None) -> lis
 
 def _lines(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the starts of the lines with a sign of a head near, and the ends of their spans, without slow patterns."""
-    lines, starts = set[tuple[int, int]](), [start for start, _ in spans]
-    for sign in _SIGNS:
-        at = text.find(sign)
-        while at >= 0:
-            place = bisect_right(starts, at)
-            start, end = spans[place - 1] if place else (0, 0)
-            if at < end:
-                line = text.rfind("\n", start, at) + 1 or start
-                if at + len(sign) <= line + _NEAR:
-                    lines.add((line, end))
-                after = text.find("\n", at, end)
-                at = text.find(sign, after if after >= 0 else end)
-            else:
-                at = text.find(sign, starts[place]) if place < len(starts) else -1
-    return sorted(lines)
+    lines = list[tuple[int, int]]()
+    for start, end in spans:
+        line = start
+        while line < end:
+            if has_one(text[line : min(line + _NEAR, end)].partition("\n")[0], _SIGNS):
+                lines.append((line, end))
+            after = text.find("\n", line, end)
+            line = after + 1 if after >= 0 else end
+    return lines
 
 
 _ROLE_AFTER = re.compile(_ROLE)

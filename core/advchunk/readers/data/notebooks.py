@@ -3,55 +3,65 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from advchunk.readers import markdown
 from advchunk.readers.json import Object, parse_json
+from advchunk.readers.writing import left_out
 from advchunk.records import Block, Document
 
 _MAX_OUTPUT = 1000  # characters of an output
+_NAME = re.compile(r"<[\w.]+(?: [^<>]*)?>")  # such as "<Figure size 640x480 with 1 Axes>"
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    """Read a notebook (nbformat 3 to 5): Markdown cells as they are, code in fences of its language, outputs below it,
-    cut at 1,000 characters. Pictures, HTML, and places in the file are left out.
-    """
+    """Read a notebook (nbformat 3 to 5), outputs cut at 1,000 characters; ``left_out`` counts pictures and HTML."""
     root = parse_json(text)
     about = root.object("metadata") or Object({})
     kernel, own = about.object("kernelspec") or Object({}), about.object("language_info") or Object({})
     language = kernel.text("language") or own.text("name") or "python"
     sheets = root.objects("worksheets") or [root]  # nbformat 3
-    parts = [part for sheet in sheets for cell in sheet.objects("cells") for part in _cell(cell, language)]
+    counts = Counter[str]()
+    parts = [part for sheet in sheets for cell in sheet.objects("cells") for part in _cell(cell, language, counts)]
     parts, blocks, start = [*filter(str.strip, parts)], list[Block](), 0
     for part in parts:  # each by itself, so that a fence that one leaves open ends with it
         blocks += [block.moved(start) for block in markdown.blocks(part, is_start=not start)]
         start += len(part) + 2
-    properties = {"code_language": language, **(metadata or {})}
+    properties = {"code_language": language, **left_out(counts), **(metadata or {})}
     return Document("\n\n".join(parts), id, tuple(blocks), properties, markup="ipynb")
 
 
-def _cell(cell: Object, language: str) -> Iterator[str]:
+def _cell(cell: Object, language: str, counts: Counter[str]) -> Iterator[str]:
     kind, source = cell.text("cell_type"), cell.lines("source") or cell.lines("input")
     if kind == "code":
         if source.strip():
             yield _fenced(source, cell.text("language") or language)
         for output in cell.objects("outputs"):
-            if words := _output(output).strip("\n"):
-                yield _fenced(words if len(words) <= _MAX_OUTPUT else f"{words[:_MAX_OUTPUT]}...", "text")
+            words = _output(output, counts).strip("\n")
+            words = words if len(words) <= _MAX_OUTPUT else f"{words[:_MAX_OUTPUT]}..."
+            is_markdown = "text/markdown" in (output.object("data") or ())
+            if words:
+                yield words if is_markdown else _fenced(words, "text")
     elif kind == "heading":
         yield f"{'#' * (min(max(cell.integer('level'), 1), 6))} {source}"
     else:
         yield source
 
 
-def _output(output: Object) -> str:
-    """Return an output as text; "" if it has none."""
+def _output(output: Object, counts: Counter[str]) -> str:
+    """Return an output as text; "" if it has none, or only the name of an object that is shown in another form."""
     if output.text("output_type") in {"pyerr", "error"}:
         return f"{output.text('ename')}: {output.text('evalue')}"
-    words = output.lines("text") or (output.object("data") or Object({})).lines("text/plain")
-    return _ANSI.sub("", words)
+    data = output.object("data") or Object({})
+    words = _ANSI.sub("", output.lines("text") or data.lines("text/markdown") or data.lines("text/plain"))
+    kinds = {"HTML" if kind == "text/html" else "pictures" if kind.startswith("image/") else "" for kind in data} - {""}
+    is_name = _NAME.fullmatch(words.strip()) is not None
+    for kind in kinds if is_name or not words else ():
+        counts[kind] += 1
+    return "" if is_name and kinds else words
 
 
 def _fenced(text: str, language: str) -> str:

@@ -6,9 +6,7 @@ from advchunk.text.separated import cell_ends, declaration_end, find_table, reco
 
 
 def blocks(text: str) -> tuple[Block, ...]:
-    """Return a table as one block; none if no separator (`text.separated`) makes columns. A line such as ``sep=;`` is
-    in no block, other lines above the table are a paragraph.
-    """
+    """Return a table as one block, below the lines above it, without ``sep=;``; none if no separator makes columns."""
     start, kind = find_table(text)
     if kind:
         _, end = next(records(text[start:], kind))

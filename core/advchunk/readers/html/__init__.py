@@ -5,18 +5,16 @@ Visible content keeps its order. Only elements that the page marks up as furnitu
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from advchunk.errors import ConfigurationError, import_extra, require
 from advchunk.readers.counting import format_count
-from advchunk.readers.html.guard import make_safe, restore_tags
+from advchunk.readers.html.guard import ELEMENTS, make_safe, restore_tags
 from advchunk.readers.html.head import page_metadata
 from advchunk.readers.html.main_content import main_blocks
 from advchunk.readers.inline import format_script
@@ -29,19 +27,21 @@ from advchunk.records import BlockKind, Document
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-_ELEMENTS = json.loads(files(__package__).joinpath("elements.json").read_text("utf-8"))
-_BLOCKS = frozenset(_ELEMENTS["blocks"])
-_INVISIBLE = frozenset(_ELEMENTS["invisible"])  # not displayed, or instead of media
-_KINDS: Mapping[str, tuple[BlockKind, int]] = _ELEMENTS["kinds"]  # with levels
-_ROLES: Mapping[str, str] = _ELEMENTS["roles"]
+_BLOCKS = frozenset(ELEMENTS["blocks"])
+_INVISIBLE = frozenset(ELEMENTS["invisible"])  # not displayed, or instead of media
+_KINDS: Mapping[str, tuple[BlockKind, int]] = ELEMENTS["kinds"]  # with levels
+_ROLES: Mapping[str, str] = ELEMENTS["roles"]
 _PARAGRAPHS = frozenset(["figure", "paragraph", "quote"])  # kinds that may follow a list marker
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _FURNITURE = {"nav": "menus", "header": "headers", "footer": "footers", "aside": "asides"}  # others are banners
 _PLURALS = {"code": "code blocks", "furniture": "menus and the like"}
 _MAX_SPANS = (("row", 65534), ("col", 1000))
-_FORMS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}  # types of lists
+_FORMS: Mapping[str, str] = ELEMENTS["forms"]  # of the numbers of lists, by their types and styles
+_LIST_STYLE = re.compile(r"list-style(?:-type)?\s*:\s*([\w-]+)")
 _MAX_TERMS = 200  # characters of terms that share a definition
 _SPACE = re.compile(r"[\t\n\f\r ]+")
+_UNREAD = frozenset({"katex-html", "linenos", "lineno"})  # classes: what KaTeX repeats, numbers of lines
+_SELF_LINK = re.compile(r"[¶§#^↑↩⏎🔗⚓\s\u200b\ufe0e\ufe0f]+")  # signs of links to the place where they are, and back
 _BANNERS = frozenset({"aside", "dialog", "div", "form", "section"})  # elements that may ask for consent to cookies
 # Ids and classes of the consent managers, and plain names such as "cookie-banner", but not "cookie-recipe".
 _BANNER = re.compile(
@@ -104,6 +104,15 @@ def read(
 
 
 @dataclass
+class _List:
+    """A list that is being read: the next number, None without numbers, how it is written, and the step to the next."""
+
+    number: int | None = None
+    form: str = "decimal"
+    step: int = 1
+
+
+@dataclass
 class _Table:
     """A table that is being read."""
 
@@ -122,20 +131,12 @@ class _Reader:
         self._writer, self._title, self._links = writer, title, links
         self._line, self._only_pictures = list[str](), True  # the open block, and whether it has only texts of pictures
         self._kinds: list[tuple[BlockKind, int]] = [("paragraph", 0)]  # of the open elements, with their levels
-        self._lists, self._tables = list[int | None](), list[_Table]()  # the next number of each list
-        self._forms = list[str]()  # of these numbers
+        self._lists, self._tables = list[_List](), list[_Table]()
         self._sections = self._verbatim = 0
         self.left_out = Counter[str]()  # pictures without a description, and elements of furniture
         self._elements: Mapping[str, Callable[[LexborNode], Iterator[None]]] = {
             **dict.fromkeys(_KINDS, self._block),
-            **dict.fromkeys(("ul", "ol", "dl", "menu", "dir"), self._list),
-            **dict.fromkeys(("article", "section", "main"), self._section),
-            **dict.fromkeys(("header", "footer", "nav", "aside"), self._furniture),
-            "dt": self._term,
-            "li": self._item,
-            "table": self._table,
-            "tr": self._row,
-            **dict.fromkeys(("td", "th"), self._cell),
+            **{tag: getattr(self, f"_{name}") for name, tags in ELEMENTS["rules"].items() for tag in tags},
         }
 
     def read(self, root: LexborNode) -> None:
@@ -180,6 +181,10 @@ class _Reader:
             self._formula(_read_formula(node), node.attributes.get("display") == "block")
         elif tag == "ruby":
             self._ruby(node)
+        elif tag == "input":
+            is_box = node.attributes.get("type") == "checkbox" and self._writer.prefix is not None
+            if is_box and not "".join(self._line).strip():  # at the start of an item
+                self._line.append("☒ " if "checked" in node.attributes else "☐ ")
         else:
             return tag in {"sup", "sub"} and self._script(tag, node)
         return True
@@ -221,6 +226,10 @@ class _Reader:
             yield from self._sign(node)
         elif tag == "a-plain" and self._links:
             yield from self._link(node)
+        elif tag == "q":
+            self._line.append("“")
+            yield
+            self._line.append("”")
         elif tag not in _BLOCKS:
             yield
         elif self._verbatim and tag not in self._elements:
@@ -310,20 +319,24 @@ class _Reader:
                 self._writer.add("furniture", block.text)
 
     def _list(self, node: LexborNode) -> Iterator[None]:
-        self._lists.append(_parse_int(node.attributes.get("start"), 1) if node.tag == "ol" else None)
-        self._forms.append(_FORMS.get(node.attributes.get("type") or "", "decimal"))
+        own, attributes = _List(), node.attributes
+        if node.tag == "ol":
+            style = _LIST_STYLE.search(attributes.get("style") or "")
+            own.form = _FORMS.get(style[1] if style else attributes.get("type") or "", "decimal")
+            own.step = -1 if "reversed" in attributes else 1
+            first = 1 if own.step > 0 else sum(child.tag == "li" for child in node.iter())
+            own.number = _parse_int(attributes.get("start"), first)
+        self._lists.append(own)
         yield
         self._finish()
         self._lists.pop()
-        self._forms.pop()
 
     def _item(self, node: LexborNode) -> Iterator[None]:
-        number = self._lists[-1] if self._lists else None
-        if number is not None:
-            number = _parse_int(node.attributes.get("value"), number)
-            self._lists[-1] = number + 1
+        own, label = self._lists[-1] if self._lists else _List(), "-"
+        if own.number is not None:
+            number = _parse_int(node.attributes.get("value"), own.number)
+            own.number, label = number + own.step, f"{format_count(number, own.form)}."
         self._finish()
-        label = "-" if number is None else f"{format_count(number, self._forms[-1])}."
         self._writer.begin(label, "item", max(len(self._lists), 1), keep=False)
         yield
         self._finish()
@@ -395,8 +408,9 @@ def _is_hidden(tag: str, node: LexborNode) -> bool:
         return True
     if _HIDDEN.search(attributes.get("style") or "") or (tag == "dialog" and "open" not in attributes):
         return True
-    # KaTeX repeats the MathML before it.
-    return tag != "dialog" and "katex-html" in (attributes.get("class") or "").split()
+    if tag == "a-plain" and (attributes.get("href") or "").startswith("#"):
+        return _SELF_LINK.fullmatch(node.text()) is not None
+    return tag != "dialog" and not _UNREAD.isdisjoint((attributes.get("class") or "").split())
 
 
 def _read_formula(node: LexborNode) -> str:

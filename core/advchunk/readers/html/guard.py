@@ -1,10 +1,16 @@
 """Bound the time and memory of parsing HTML, which the standard makes quadratic for hostile pages."""
 
+import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
+from typing import Any
 
 from advchunk.readers.budget import check
+
+ELEMENTS: Mapping[str, Any] = json.loads(files(__package__).joinpath("elements.json").read_text("utf-8"))
+"""Names of elements, by how the reader handles them."""
 
 MAX_HTML_DEPTH = 512
 """Nested elements, as in Chrome. Deeper ones are read without their tags, because the parser looks at all open elements
@@ -20,12 +26,7 @@ _VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
 # Empty elements, and those that the next one ends.
 _UNNESTED = frozenset(f"{_VOID}|body|dd|dt|head|html|li|option|p|tbody|td|tfoot|th|thead|tr".split("|"))
 # End tags of other elements do not end these, and those of these do not end the last.
-_BLOCKS = frozenset(
-    """address applet article aside blockquote button caption center details dir div dl fieldset figcaption figure footer form
-    h1 h2 h3 h4 h5 h6 header hgroup iframe listing main marquee menu nav noscript object ol pre search section select summary
-    table template ul""".split()  # noqa: E501, SIM905
-)
-_WALLS = frozenset("applet caption marquee object table template".split())  # noqa: SIM905
+_BLOCKS, _WALLS, _SVG = (frozenset(ELEMENTS[name]) for name in ("ending", "walls", "svg"))
 _TAG = re.compile(
     r"""<!--(?s:.*?)(?:-->|\Z) | <(?P<raw>script|style)\b(?s:.*?)(?:</(?P=raw)|\Z)
       | <(?P<end>/?)(?P<name>[a-z][\w:.-]*+)(?P<rest>(?:\s[^<>]*+)?/?)>""",
@@ -36,7 +37,6 @@ _LONG_TAG = re.compile(r"<[a-z][^<>]{1000,}", re.IGNORECASE)
 _XHTML = re.compile(r"<\?xml\b|<html\b[^<>]*\sxmlns\s*=", re.IGNORECASE)
 _SELF_CLOSING = re.compile(rf"(?ia)<(?!(?:{_VOID})\b)(?P<name>[a-z][\w:.-]*+)(?P<rest>(?:\s[^<>]*?)?)/>")
 _START = 4096  # characters within which a page declares that it is XHTML
-_SVG = frozenset("circle ellipse g image line path polygon polyline rect stop text tspan use".split())  # noqa: SIM905
 
 
 def make_safe(text: str) -> str:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from advchunk.readers.html.guard import restore_tags
+from advchunk.readers.html.guard import ELEMENTS, restore_tags
 from advchunk.readers.writing import squeeze
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
 # Sources of each key, in order of preference: Open Graph, plain HTML, Highwire (used by journals), Dublin Core.
-_DATA = json.loads(files(__package__).joinpath("elements.json").read_text("utf-8"))
-_SOURCES: Mapping[str, Sequence[str]] = _DATA["metadata"]
+_SOURCES: Mapping[str, Sequence[str]] = ELEMENTS["metadata"]
 _DATE = re.compile(r"\s*(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?(?!\d)", re.ASCII)
 
 

@@ -1,23 +1,8 @@
 """Mail: messages and mailboxes."""
 
-from advchunk.registry import Registration
+from advchunk.readers import row
 
 REGISTRATIONS = (
-    Registration(
-        kind="reader",
-        name="mail",
-        path="advchunk.readers.mail.messages",
-        summary="messages and mailboxes",
-        suffixes=(".eml", ".mbox"),
-        takes="bytes",
-    ),
-    Registration(
-        kind="reader",
-        name="outlook",
-        path="advchunk.readers.mail.outlook",
-        summary="messages of Outlook",
-        extra="office",
-        suffixes=(".msg",),
-        takes="bytes",
-    ),
+    row("mail", "mail.messages", "messages and mailboxes", suffixes=(".eml", ".mbox"), takes="bytes"),
+    row("outlook", "mail.outlook", "messages of Outlook", extra="office", suffixes=(".msg",), takes="bytes"),
 )

@@ -35,13 +35,16 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
     return next(iter(read_all(data, id=id, metadata=metadata)), Document("", id, (), metadata or {}, markup="mail"))
 
 
-def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> list[Document]:
+def read_all(
+    data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
+) -> list[Document]:
     """Read the messages of a file, each followed by its attachments, which are read by their names.
 
     A message is its text, or its HTML if that says more; paragraphs quoted from the message that it answers are blocks
     "quote". Metadata are the subject as ``title``, ``from``, ``to``, ``cc``, ``date`` (ISO 8601), ``message_id``,
     ``in_reply_to``, ``signature``, the ``encoding`` if not the declared one, and the names in ``attachments`` and
-    ``unread_attachments``; attachments have ``attached_to``. Raise `ConfigurationError` if the data are no message.
+    ``unread_attachments``; attachments have ``attached_to``. ``options`` are for the readers of HTML and attachments.
+    Raise `ConfigurationError` if the data are no message.
     """
     starts = list(_START.finditer(data)) if data.startswith(b"From ") else []
     ends = [*(start.start() for start in starts[1:]), len(data)]
@@ -49,14 +52,12 @@ def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = 
     documents = list[Document]()
     for number, part in enumerate(parts, 1):
         name = f"{id}, message {number}" if len(parts) > 1 else id
-        documents += read_message(_parse(part), name, metadata or {}, 0)
+        documents += read_message(_parse(part), name, metadata or {}, options)
     return documents
 
 
 def _parse(data: bytes) -> EmailMessage:
-    """Parse a message; where the parts of one are not found by its boundary, they are found by the line that begins
-    them.
-    """
+    """Parse a message; parts that are not found by its boundary are found by the line that begins them."""
     message = message_from_bytes(data, policy=policy.default)
     for part in message.walk():
         body = part.get_payload(decode=True) if part.get_content_maintype() == "multipart" else None
@@ -69,7 +70,9 @@ def _parse(data: bytes) -> EmailMessage:
     return message
 
 
-def read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: int) -> Iterator[Document]:
+def read_message(
+    message: Any, name: str, metadata: Mapping[str, Any], options: Mapping[str, Any] | None, depth: int = 0
+) -> Iterator[Document]:
     """Yield the documents of a message that is in ``depth`` others; see `read_all`."""
     require(bool(message.keys()), "a message must begin with headers, such as Subject", name or "none")
     headers = {own: value for header, own in _HEADERS.items() if (value := _header(message, header))}
@@ -81,14 +84,14 @@ def read_message(message: Any, name: str, metadata: Mapping[str, Any], depth: in
         try:
             if part.get_content_type() == "message/rfc822":
                 require(depth < MAX_DEPTH, f"messages must be nested at most {MAX_DEPTH} deep", own)
-                attached += read_message(part.get_content(), own, origin, depth + 1)
+                attached += read_message(part.get_content(), own, origin, options, depth + 1)
             else:
-                attached += _read_attachment(part, own, origin)
+                attached += _read_attachment(part, own, origin, options)
         except (ConfigurationError, MissingExtra, LookupError, ValueError):
             unread.append(own)
     lists = {"attachments": [document.id for document in attached], "unread_attachments": unread}
     about = {**headers, **{key: names for key, names in lists.items() if names}}
-    yield _body(body, name, {**about, **metadata}, {"attachments": len(unread)})
+    yield _body(body, name, {**about, **metadata}, options, len(unread))
     yield from attached
 
 
@@ -118,38 +121,41 @@ def _header(message: EmailMessage, name: str) -> str:
     return moment.isoformat() if moment else squeeze(str(value or ""))
 
 
-def _read_attachment(part: EmailMessage, name: str, metadata: Mapping[str, Any]) -> list[Document]:
+def _read_attachment(
+    part: EmailMessage, name: str, metadata: Mapping[str, Any], options: Mapping[str, Any] | None
+) -> list[Document]:
     data = part.get_payload(decode=True)
     is_mail = name.lower().endswith((".eml", ".mbox"))  # in a message, these are of another type
     is_known = not is_mail and (formats.is_supported(name) or part.get_content_maintype() == "text")
     require(is_known, "an attachment must be in a format with a reader", name)
-    return read_documents(name, data=data if isinstance(data, bytes) else b"", metadata=metadata)
+    return read_documents(name, data=data if isinstance(data, bytes) else b"", metadata=metadata, options=options)
 
 
-def _body(body: EmailMessage | None, name: str, metadata: Mapping[str, Any], left_out: Mapping[str, int]) -> Document:
+def _body(
+    body: EmailMessage | None, name: str, metadata: Mapping[str, Any], options: Mapping[str, Any] | None, unread: int
+) -> Document:
     writer = Writer("mail")
-    writer.left_out.update(left_out)
+    writer.left_out["attachments"] = unread
     if body is None:
         return writer.document(name, metadata)
     content = _content(body, name)
     metadata = {**content.about, **metadata}
     if body.get_content_type() == "text/html":
-        page = formats.read(Document(content.text, name, metadata=metadata), "html")
+        page = formats.read(Document(content.text, name, metadata=metadata), "html", options)
         writer.add_document(page)
         return writer.document(name, {key: own for key, own in page.metadata.items() if key != "left_out"})
     text = content.text.replace("\r\n", "\n")
     if signature := _SIGNATURE.search(text):
         metadata = {"signature": signature[1].strip(), **metadata}
         text = text[: signature.start()]
-    for paragraph in _paragraphs(text):
-        writer.add("quote" if _QUOTED.match(paragraph) else "paragraph", paragraph)
+    for part in re.split(r"\n[ \t]*\n", text):
+        for is_quoted, lines in groupby(part.split("\n"), lambda line: bool(_QUOTED.match(line))):
+            writer.add("quote" if is_quoted else "paragraph", "\n".join(lines))
     return writer.document(name, metadata)
 
 
 def _content(part: EmailMessage, name: str) -> Decoded:
-    """Return the text of a part in the encoding that it declares, unless its bytes tell another, else in the one that
-    is found.
-    """
+    """Return the text of a part in the encoding that it declares, or else, as its bytes tell, in another."""
     data, declared = part.get_payload(decode=True), part.get_content_charset() or UTF_8
     data = data if isinstance(data, bytes) else b""
     with suppress(LookupError, UnicodeDecodeError):
@@ -164,9 +170,3 @@ def decode_leniently(data: bytes, name: str) -> Decoded:
         return decode(data, name)
     except ConfigurationError:
         return Decoded(data.decode("latin-1"), "latin-1")
-
-
-def _paragraphs(text: str) -> Iterator[str]:
-    """Yield the paragraphs of a message, which also end where a quotation begins or ends."""
-    for part in re.split(r"\n[ \t]*\n", text):
-        yield from ("\n".join(lines) for _, lines in groupby(part.split("\n"), lambda line: bool(_QUOTED.match(line))))

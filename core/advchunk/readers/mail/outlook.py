@@ -42,7 +42,9 @@ def read(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None
     return read_all(data, id=id, metadata=metadata)[0]
 
 
-def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> list[Document]:
+def read_all(
+    data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
+) -> list[Document]:
     """Read a message of Outlook and its attachments as mail (`readers.mail.messages.read_all`). A text that is
     compressed RTF alone is in ``unread_attachments``. Raise `Unreadable` for other or damaged data, `MissingExtra`
     without olefile.
@@ -55,7 +57,7 @@ def read_all(data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = 
     except Exception as error:  # the library raises whatever a damaged file leads it to
         msg = f"{id or 'the file'} must be an Outlook message, got {type(error).__name__}: {first_line(error)}"
         raise Unreadable(msg) from error
-    return list(read_message(message, id, metadata or {}, 0))
+    return list(read_message(message, id, metadata or {}, options))
 
 
 class _Storage:

@@ -1,22 +1,11 @@
 """Markups of text, whose places are exact: LaTeX, reStructuredText, AsciiDoc, and Org."""
 
-from advchunk.registry import Registration
+from advchunk.readers import row
 
 _DOCUMENT = r"\ufeff?(?:\s|%[^\n]*+\n)*+\\documentclass(?![a-zA-Z])"
-
-REGISTRATIONS = tuple(
-    Registration(
-        kind="reader",
-        name=name,
-        path=f"advchunk.readers.markups.rules:{name.upper()}",
-        summary=summary,
-        suffixes=suffixes,
-        begins=begins,
-    )
-    for name, summary, suffixes, begins in (
-        ("latex", "LaTeX", (".tex", ".ltx"), _DOCUMENT),
-        ("rst", "reStructuredText", (".rst", ".rest"), ""),
-        ("asciidoc", "AsciiDoc", (".adoc", ".asciidoc"), ""),
-        ("org", "Org", (".org",), ""),
-    )
+REGISTRATIONS = (
+    row("latex", "markups.rules:LATEX", "LaTeX", suffixes=(".tex", ".ltx"), begins=_DOCUMENT),
+    row("rst", "markups.rules:RST", "reStructuredText", suffixes=(".rst", ".rest")),
+    row("asciidoc", "markups.rules:ASCIIDOC", "AsciiDoc", suffixes=(".adoc", ".asciidoc")),
+    row("org", "markups.rules:ORG", "Org", suffixes=(".org",)),
 )

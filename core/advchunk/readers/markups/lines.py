@@ -1,6 +1,4 @@
-"""Read a markup line by line, by a table of rules. Blocks are whole lines, the text stays as it is, and time is
-linear.
-"""
+"""Read a markup line by line, by a table of rules, in linear time. Blocks are whole lines, the text stays as it is."""
 
 from __future__ import annotations
 
@@ -111,7 +109,8 @@ class _Scan:
                     yield from self._close(_title(match) if rule.kind == "heading" else None)
                     at = end if rule.until == "match" else end + 1
                     continue
-            self._nest(flat[at:line_end])
+            for own in re.finditer(self._markup.environments or "(?!)", flat[at:line_end]):
+                self._depth = max(self._depth + (1 if own["begin"] else -1), 0)
             self._end = at + len(flat[at:line_end].rstrip())
             at = line_end + 1
         yield from self._close()
@@ -194,15 +193,9 @@ class _Scan:
             self._columns.append(column)
         return len(self._columns)
 
-    def _nest(self, line: str) -> None:
-        for match in re.finditer(self._markup.environments, line) if self._markup.environments else ():
-            self._depth = max(self._depth + (1 if match["begin"] else -1), 0)
-
 
 def _balanced_end(flat: str, closing: re.Pattern[str], opening: re.Match[str]) -> int | None:
-    """Return the end of what closes a block; of what has a group ``again``, which opens another, as many must be
-    closed.
-    """
+    """Return the end of what closes a block, and all that its group ``again`` opens within; None if nothing does."""
     depth, is_nesting = 1, "again" in closing.groupindex
     for match in closing.finditer(flat, opening.end()):
         depth += 1 if is_nesting and match["again"] else -1

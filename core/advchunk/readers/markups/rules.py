@@ -90,12 +90,7 @@ ORG = Markup(
         LineRule("item", r"(?:[ \t]*(?:[-+]|(?:\d{1,9}|[a-zA-Z])[.)])|[ \t]+\*)(?=[ \t\n]|\Z)"),
     ),
     fields={
-        own: rf"^#\+(?i:{name}):[ \t]*(?P<title>[^\n]+)"
-        for own, name in {
-            "title": "title",
-            "authors": "author",
-            "language": "language",
-            "description": "description",
-        }.items()
+        "authors" if name == "author" else name: rf"^#\+(?i:{name}):[ \t]*(?P<title>[^\n]+)"
+        for name in ("title", "author", "language", "description")
     },
 )  # fmt: skip

@@ -28,9 +28,7 @@ _WRITTEN = {"ParenR": "{})", "ParenBoth": "({})", "Plain": "{}"}  # others end w
 def read_drawing(
     drawing: Any, part: str, package: Package, flow: Flow, own: Mapping[str, Callable[[Any], None]] | None = None
 ) -> Iterator[Callable[[], None]]:
-    """Yield a function for each paragraph, SmartArt, and chart, which adds it to the flow, and count what is not text.
-    ``own`` has functions for further elements, such as tables, by name.
-    """
+    """Yield functions that add each paragraph, SmartArt, and chart to the flow; ``own`` adds others, by their names."""
     add = {"a:p": lambda element: flow.paragraph("paragraph", _pieces(element, flow.targets)), **(own or {})}
     add["a:r"] = lambda element: flow.paragraph("paragraph", _pieces([element], flow.targets))  # outside of paragraphs
     for element in visible(drawing, add):

@@ -25,8 +25,8 @@ def link(pieces: list[tuple[str, str]], target: str) -> list[tuple[str, str]]:
 
 
 def field_target(instruction: str) -> str:
-    """Return the address to which a field leads, "" if it is no link."""
-    match = re.match(r'\s*HYPERLINK\s+"([^"]+)"', instruction)
+    """Return the address to which a field, or a formula, leads, "" if it is no link."""
+    match = re.match(r'\s*HYPERLINK[\s(]+"([^"]+)"', instruction)
     return match[1] if match else ""
 
 
@@ -170,4 +170,4 @@ class TableRows:
 
     def write(self, flow: Flow) -> None:
         """Write the table, if it has rows."""
-        add_table(flow, [self.rows], self._heads)
+        add_table(flow, [self.rows], self._heads, 1)

@@ -1,5 +1,6 @@
 """Write the numbers of spreadsheets as they are displayed (ECMA-376, part 1, 18.8.31)."""
 
+import operator
 import re
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
@@ -14,6 +15,8 @@ _LITERAL = re.compile(r'"([^"]*)"|\\(.)|_.|\*.|\[\$([^\]-]*)[^\]]*\]|\[[^\]hms][
 _SECTION = re.compile(r';(?=(?:[^"]*"[^"]*")*[^"]*$)')
 _DIGITS = re.compile(r"[#0?][#0?,]*(?:\.([#0?]*))?(,*)")
 _MARK = "\ue000"
+_CONDITION = re.compile(r"\[(<=?|>=?|=)(-?\d+(?:\.\d+)?)\]")
+_COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq}
 
 
 def format_number(number: float, code: str, *, from_1904: bool = False) -> str:
@@ -25,10 +28,7 @@ def format_number(number: float, code: str, *, from_1904: bool = False) -> str:
     """
     if code in {"", "General"}:
         return _plain(number)
-    sections = _SECTION.split(code)
-    section = sections[1] if number < 0 and len(sections) > 1 else sections[0]
-    if number == 0 and len(sections) > 2:
-        section = sections[2]
+    section, is_signed = _section(number, _SECTION.split(code))
     literals = list[str]()
 
     def keep(match: re.Match[str]) -> str:
@@ -41,11 +41,31 @@ def format_number(number: float, code: str, *, from_1904: bool = False) -> str:
         return _format_date(number, plain.lower(), from_1904)
     if not (digits := _DIGITS.search(plain)) or re.search(r"E[+-]|[#0?] *\S*/", plain):
         return _plain(number) if digits or not literals else "".join(literals).strip()
-    if number < 0 and len(sections) > 1:
-        number = -number
+    number = number if is_signed else abs(number)
     text = _format_digits(number * 100 ** plain.count("%") / 1000 ** len(digits[2]), digits)
-    written = plain[: digits.start()] + text + plain[digits.end() :]
+    is_parted = _DIGITS.search(plain, digits.end())
+    written = _fill(number, plain) if is_parted else plain[: digits.start()] + text + plain[digits.end() :]
     return re.sub(_MARK, lambda _: next(texts, ""), written).strip()
+
+
+def _section(number: float, sections: list[str]) -> tuple[str, bool]:
+    """Return the section of a format that is for a number, and True if the number has its sign there."""
+    conditions = [_CONDITION.search(section) for section in sections]
+    if any(conditions):
+        pairs = zip(sections, conditions, strict=True)
+        own = (section for section, rule in pairs if rule is None or _COMPARE[rule[1]](number, float(rule[2])))
+        return next(own, sections[-1]), True
+    place = 1 if number < 0 else 2 if number == 0 else 0
+    return sections[place if place < len(sections) else 0], len(sections) == 1
+
+
+def _fill(number: float, plain: str) -> str:
+    """Write the digits of a number into a format that parts them, such as that of telephone numbers."""
+    count = len(re.findall("[#0?]", plain))
+    text = f"{round(number):d}".rjust(count)
+    extra = len(text) - count + 1
+    signs = iter([text[:extra], *text[extra:]])
+    return re.sub("[#0?]", lambda place: next(signs).strip() or place[0].strip("#?"), plain)
 
 
 def _format_digits(number: float, digits: re.Match[str]) -> str:
@@ -59,7 +79,8 @@ def _format_digits(number: float, digits: re.Match[str]) -> str:
     whole, _, decimals = text.partition(".")
     decimals = decimals[:least] + decimals[least:].rstrip("0")
     zeros = re.sub("^[#?,]*(0*).*", r"\1", digits[0])
-    return whole.zfill(len(zeros) if len(zeros) > 1 else 0) + (f".{decimals}" if decimals else "")
+    whole = whole.zfill(len(zeros)) if zeros or whole != "0" else ""
+    return whole + (f".{decimals}" if decimals else "")
 
 
 def _format_date(number: float, code: str, from_1904: bool) -> str:

@@ -277,7 +277,7 @@ class _Reader:
         formula = value(cell, key="table:formula").partition(":=")[2]
         if formula and not any(value(cell, key=f"office:{kind}value") for kind in ("", "string-")):
             self.flow.left_out["values of formulas"] += 1
-            return f"={formula.replace('[.', '').replace(']', '')}"
+            return "=" + re.sub(r"\[\.?|(?<=:)\.|\]", "", formula)
         return value(cell, key="office:value")
 
     def slides(self, parent: Any) -> None:

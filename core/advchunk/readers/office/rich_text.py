@@ -111,6 +111,8 @@ class _Reader:
             self._stack.append(self._state)
         elif match["brace"]:
             self._close()
+        elif match["sign"] in {"\r", "\n"}:  # so TextEdit ends paragraphs
+            self._word("par", 1)
         elif match["sign"]:
             self._write(_WORDS["escaped"].get(match["sign"], ""))
         elif match["word"] == "u":

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from advchunk.errors import require
 from advchunk.readers.office.drawings import add_paragraphs, read_drawing
-from advchunk.readers.office.flow import Flow
+from advchunk.readers.office.flow import Flow, field_target, link
 from advchunk.readers.office.number_formats import BUILT_IN, format_number
 from advchunk.readers.office.package import Package, child_at, every, full, is_on, number, short, value
 from advchunk.readers.table_layout import Cell, count_heads, spanned_table
@@ -21,7 +21,7 @@ _MAX_CELLS = 5_000_000
 """Cells of a file, also empty ones between others."""
 _BOOLEANS = {"0": "FALSE", "1": "TRUE"}
 _VALUE, _FORMULA = full("x:v"), full("x:f")
-_REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7}):\$?([A-Z]{1,3})\$?(\d{1,7})")
+_REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})(?::\$?([A-Z]{1,3})\$?(\d{1,7}))?")
 
 
 class SheetCells(NamedTuple):
@@ -121,10 +121,15 @@ class _Reader:
     def read(self, part: str) -> SheetCells:
         """Return the cells of a sheet, without those that are hidden."""
         sheet, hidden_rows, hidden_columns, at = SheetCells({}, {}), set[int](), set[int](), -1
-        for element in self._package.stream(part, "x:row", "x:mergeCell", "x:col"):
+        targets = self._package.targets(part) if self._flow.links else {}
+        for element in self._package.stream(part, "x:row", "x:mergeCell", "x:col", "x:hyperlink"):
             name, is_hidden = short(element.tag), is_on(element, key="hidden", default="0")
             if name == "x:mergeCell":
                 sheet.spans.update(_span(value(element, key="ref")))
+            elif name == "x:hyperlink":
+                for i, j in _span(value(element, key="ref")):
+                    row = sheet.rows.get(i, {})
+                    row |= {j: _linked(row[j], targets.get(value(element, key="r:id"), ""))} if j in row else {}
             elif name == "x:col":
                 first, last = (number(element, key=key, default=1) for key in ("min", "max"))
                 hidden_columns |= {*range(first - 1, min(last, 16384))} if is_hidden else set()
@@ -142,7 +147,8 @@ class _Reader:
             letters = cell.get("r", "").rstrip("0123456789")
             column = _column(letters) if letters.isalpha() and len(letters) <= 3 else column + 1
             if text := self._text(cell):
-                yield column, text
+                formula = cell.find(_FORMULA) if self._flow.links and text[0] != "=" else None
+                yield column, text if formula is None else _linked(text, field_target(formula.text or ""))
 
     def _text(self, cell: Any) -> str:
         kind, parts = cell.get("t", "n"), {child.tag: child for child in cell}
@@ -175,6 +181,10 @@ class _Reader:
                     write()
 
 
+def _linked(text: str, target: str) -> str:
+    return "".join(piece for piece, _ in link([(text, "")], target))
+
+
 def _at(texts: list[str], index: str) -> str:
     return texts[int(index)] if index.isdecimal() and int(index) < len(texts) else ""
 
@@ -195,5 +205,5 @@ def _span(reference: str) -> dict[tuple[int, int], tuple[int, int]]:
     """Return the first cell of a range such as "B1:C2", with the rows and columns that it spans."""
     if not (match := _REFERENCE.fullmatch(reference)):
         return {}
-    left, top, right, bottom = _column(match[1]), int(match[2]) - 1, _column(match[3]), int(match[4]) - 1
-    return {(top, left): (bottom - top + 1, right - left + 1)}
+    left, top = _column(match[1]), int(match[2]) - 1
+    return {(top, left): (int(match[4] or match[2]) - top, _column(match[3] or match[1]) - left + 1)}

@@ -36,9 +36,8 @@ class _Reader:
         self._styles = Styles(self._part("styles"))
         self._numbering = Numbering(self._part("numbering"), self._styles)
         self._notes = dict[tuple[str, str], int]()
-        self._fields = list[
-            tuple[str, int | None]
-        ]()  # that are open: instruction, and piece at which the result begins
+        # That are open: instruction, and piece at which the result begins.
+        self._fields = list[tuple[str, int | None]]()
         # Of the open paragraph: style, pieces, which may begin with those of the one before, and whether text is hidden
         self._style, self._pieces, self._has_hidden = Style(), list[tuple[str, str]](), False
 
@@ -48,11 +47,8 @@ class _Reader:
         bodies = [*every(self._package.xml(self._package.main), "w:body")]
         for body in bodies:
             self._blocks(body)
-        notes = {
-            (kind, value(note, key="w:id")): note
-            for kind in ("footnote", "endnote")
-            for note in every(self._part(f"{kind}s"), f"w:{kind}")
-        }
+        elements = ((kind, every(self._part(f"{kind}s"), f"w:{kind}")) for kind in ("footnote", "endnote"))
+        notes = {(kind, value(note, key="w:id")): note for kind, own in elements for note in own}
         self.flow.left_out["missing notes"] += len(self._notes.keys() - notes)
         for key in [*self._notes]:
             self.flow.targets = self._package.targets(self._package.target(self._package.main, f"{key[0]}s"))
@@ -219,11 +215,9 @@ class _Reader:
             for cell in holders(line, "w:tc", "w:p", "w:tbl"):
                 width = min(max(number(cell, "w:tcPr/w:gridSpan", 1), 1), _MAX_COLUMNS)
                 merges = (child_at(cell, f"w:tcPr/w:{kind}Merge") for kind in "vh")
-                is_below, is_after = (
-                    own is not None and value(own, default="continue") == "continue" for own in merges
-                )
+                below, after = (own is not None and value(own, default="continue") == "continue" for own in merges)
                 blocks = self.flow.collected(self._blocks, cell)
-                table.add(TableCell(blocks, columns=width), is_below=is_below, is_after=is_after)
+                table.add(TableCell(blocks, columns=width), is_below=below, is_after=after)
         table.write(self.flow)
 
 

@@ -31,9 +31,7 @@ def kind_of_style(name: str) -> tuple[BlockKind | None, int, bool]:
 
 
 class Style(NamedTuple):
-    """A style with the properties of those that it is based on. ``script`` is as in `join_scripts`, and ``numbered_by``
-    the style that has the list ``num``.
-    """
+    """A style with what it inherits; ``script`` is as in `join_scripts`, ``numbered_by`` the style with its list."""
 
     kind: BlockKind = "paragraph"
     level: int = 0

@@ -4,70 +4,54 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from advchunk.registry import Registration
+from advchunk.readers import row
 
-# Each parser, and in its JSON, what no other format has together; what is rare first.
-_LIST = r"\A[\ufeff\s]*\[\s*\{"
-_PARSERS: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+# Each parser; of its JSON, keys with the beginnings of their values that no other format has together, what is rare
+# first; and the keys of metadata by which its layout is restored.
+_PARSERS: Mapping[str, tuple[str, Mapping[str, str], tuple[str, ...]]] = {
     "docling": (
         "Docling's JSON, and its chunks",
-        (r'"schema_name"\s*:\s*"DoclingDocument"|"main-text"\s*:\s*\[',),  # the second in old versions
+        {"schema_name": r'"DoclingDocument"|"main-text"\s*:\s*\['},  # the second in old versions
         ("dl_meta", "schema_name"),
     ),
     "layoutparser": (
-        "results of layoutparser",
-        (r'"page_data"\s*:|"block_type"\s*:\s*"(?:rectangle|quadrilateral|interval)"',),
-        (),
+        "results of layoutparser", {"page_data": r'|"block_type"\s*:\s*"(?:rectangle|quadrilateral|interval)"'}, (),
     ),
-    "doctr": ("results of docTR", (r'"page_idx"\s*:\s*\d', r'"pages"\s*:\s*\['), ()),
+    "doctr": ("results of docTR", {"page_idx": r"\d", "pages": r"\["}, ()),
     "azure": (
-        "results of Azure Document Intelligence",
-        (r'"stringIndexType"\s*:\s*"', r'"content"\s*:'),
-        ("stringIndexType",),
+        "results of Azure Document Intelligence", {"stringIndexType": '"', "content": ""}, ("stringIndexType",),
     ),
-    "marker": ("Marker's JSON", (r'"block_type"\s*:\s*"', r'"polygon"\s*:', r'"html"\s*:'), ()),
-    "mineru": ("contents of MinerU", (r'"page_idx"\s*:\s*\d', r'"type"\s*:\s*"', _LIST), ()),
-    "llamaparse": (
-        "results of LlamaParse",
-        (r'"(?:md|markdown)"\s*:', r'"pages"\s*:\s*\[', r'"(?:page|page_number)"\s*:\s*\d'),
-        (),
-    ),
+    "marker": ("Marker's JSON", {"block_type": '"', "polygon": "", "html": ""}, ()),
+    "mineru": ("contents of MinerU", {"page_idx": r"\d", "type": '"'}, ()),
+    "llamaparse": ("results of LlamaParse", {"md|markdown": "", "pages": r"\[", "page|page_number": r"\d"}, ()),
     "unstructured": (
-        "elements of unstructured",
-        (r'"element_id"\s*:\s*"', r'"metadata"\s*:\s*\{', r'"type"\s*:\s*"', _LIST),
-        ("element_id", "text_as_html"),
+        "elements of unstructured", {"element_id": '"', "metadata": r"\{", "type": '"'}, ("element_id", "text_as_html"),
     ),
+}  # fmt: skip
+_LISTS, _LIST = {"mineru", "unstructured"}, re.compile(r"[\ufeff\s]*\[\s*\{")
+_SIGNS = {
+    name: [re.compile(rf'"(?:{key})"\s*:\s*{value}') for key, value in signs.items()]
+    for name, (_, signs, _) in _PARSERS.items()
 }
-_SIGNS = {name: [re.compile(sign) for sign in signs] for name, (_, signs, _) in _PARSERS.items()}
 
 
 def detect_parser(text: str, name: str = "", metadata: Mapping[str, Any] | None = None) -> str:  # noqa: ARG001
     """Return the name of the parser that wrote a JSON text, "" if it is another text."""
-    return next((parser for parser, signs in _SIGNS.items() if all(sign.search(text) for sign in signs)), "")
+    names = (parser for parser, signs in _SIGNS.items() if all(sign.search(text) for sign in signs))
+    return next((own for own in names if own not in _LISTS or _LIST.match(text)), "")
 
 
 REGISTRATIONS = (
+    row(
+        "docling", "pages.docling", _PARSERS["docling"][0], shared_suffixes=(".json",), begins=r"[\ufeff\s]*[\[{]",
+        detect=f"{__name__}:detect_parser", metadata_keys=_PARSERS["docling"][2],
+    ),  # detects all parsers
     *(
-        Registration(
-            kind="reader",
-            name=name,
-            path=f"advchunk.readers.pages.{name if name == 'docling' else f'parsers.{name}'}",
-            summary=summary,
-            extra="html" if name == "marker" else "",
-            shared_suffixes=(".json",),
-            begins=r"[\ufeff\s]*[\[{]" if name == "docling" else "",
-            detect="advchunk.readers.pages:detect_parser" if name == "docling" else "",  # for all parsers
-            metadata_keys=keys,
+        row(
+            name, f"pages.parsers.{name}", summary, extra="html" if name == "marker" else "",
+            shared_suffixes=(".json",), metadata_keys=keys,
         )
-        for name, (summary, _, keys) in _PARSERS.items()
+        for name, (summary, _, keys) in [*_PARSERS.items()][1:]
     ),
-    Registration(
-        kind="reader",
-        name="pdf",
-        path="advchunk.readers.pages.pdf",
-        summary="PDFs with a text layer",
-        extra="pdf",
-        suffixes=(".pdf",),
-        takes="bytes",
-    ),
-)
+    row("pdf", "pages.pdf", "PDFs with a text layer", extra="pdf", suffixes=(".pdf",), takes="bytes"),
+)  # fmt: skip

@@ -25,7 +25,9 @@ Detector: TypeAlias = Callable[[Image], Iterable[tuple[str, Sequence[float], flo
 in 0..1. `shapes.label_kind` maps the labels of common data sets to block kinds; regions with other labels are text."""
 
 _log = logging.getLogger("advchunk")
-_NO_TITLE = re.compile(r"(?i)\s*|untitled.*|.*\.(?:docx?|tex|dvi|pdf|indd|qxd|pptx?|odt|rtf)|microsoft word.*")
+_NO_TITLE = re.compile(
+    r"(?i)\s*|untitled.*|\(?anonymous\)?|.*\.(?:docx?|tex|dvi|pdf|indd|qxd|pptx?|odt|rtf)|microsoft word.*"
+)
 
 
 def read(
@@ -144,8 +146,8 @@ def _rapid() -> Any:
 def _with_metadata(document: Document, id: str, info: Mapping[str, str], metadata: dict[str, Any]) -> Document:
     """Add the title and authors of a file, and empty the section title of a heading that repeats the title."""
     title, authors = squeeze(info.get("Title", "")), squeeze(info.get("Author", ""))
-    own = {"title": "" if _NO_TITLE.fullmatch(title) else title, "authors": authors}
-    metadata = {**document.metadata, **{key: value for key, value in own.items() if value}, **metadata}
+    own = {key: value for key, value in (("title", title), ("authors", authors)) if not _NO_TITLE.fullmatch(value)}
+    metadata = {**document.metadata, **own, **metadata}
     title = squeeze(str(metadata.get("title") or "")).casefold()
     blocks = tuple(
         replace(block, title="") if block.kind == "heading" and (block.title or "").casefold() == title else block

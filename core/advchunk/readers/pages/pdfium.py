@@ -22,6 +22,7 @@ from advchunk.errors import ConfigurationError, import_extra, require
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.magic import require_pdf
 from advchunk.readers.pages.regions.grids import FEWEST_PATHS, Grid
+from advchunk.readers.pages.regions.prose import is_on_row
 from advchunk.readers.pages.regions.shapes import Box, Font, Line, Sheet, bounding_box, box_area, interval_overlap
 from advchunk.readers.writing import squeeze
 from advchunk.records import Floats
@@ -73,8 +74,8 @@ class _Characters(NamedTuple):
     boxes: list[Box]
     fonts: list[Font]
 
-    def part(self, start: int, end: int) -> "_Characters":
-        """Return the characters from ``start`` to ``end``."""
+    def part(self, start: int, end: int | None) -> "_Characters":
+        """Return the characters from ``start`` to ``end``, or to the last."""
         return _Characters(self.values[start:end], self.boxes[start:end], self.fonts[start:end])
 
 
@@ -134,22 +135,25 @@ def properties(pdf: Any) -> dict[str, str]:
 
 
 def scan_page(pdf: Any, number: int, find_grids: Callable[[int], list[Grid]], *, render: bool) -> Scan:
-    """Return a page's size and lines, the grids that are drawn on it, and its image if ``render`` is true and there are
-    lines.
-    """
-    pdfium = import_extra("pypdfium2", "pdf")
+    """Return a page's size and lines, the grids drawn on it, and its image if ``render`` is true and it has lines."""
+    pdfium, raw = import_extra("pypdfium2", "pdf"), import_extra("pypdfium2.raw", "pdf")
     with _PDFIUM:
         try:
-            page = pdf[number - 1]
+            page, own = _load_page(raw, pdf, number)
         except pdfium.PdfiumError:
             msg = f"page {number} of the PDF is damaged"
             raise ConfigurationError(msg) from None
         with closing(page), closing(page.get_textpage()) as textpage:
             width, height = page.get_size()
-            shapes = page.get_objects(filter=[import_extra("pypdfium2.raw", "pdf").FPDF_PAGEOBJ_PATH])
+            shapes = page.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH])
             paths, characters = sum(1 for _ in islice(shapes, MOST_PATHS + 1)), _characters(page, textpage, number)
             grids = find_grids(number) if characters.values and FEWEST_PATHS <= paths <= MOST_PATHS else []
-            sheet, lines = Sheet(number, width, height), _split_lines(characters, grids)
+            sheet, lines = (
+                Sheet(number, width, height),
+                _with_values(
+                    _split_lines(characters.part(0, own), grids), _split_lines(characters.part(own, None), grids)
+                ),
+            )
             rule = f"page {number} must have at most {MOST_LINES:,} lines"
             require(len(lines) <= MOST_LINES, rule, len(lines))
             lines, unreadable = clean(lines)
@@ -158,6 +162,25 @@ def scan_page(pdf: Any, number: int, find_grids: Callable[[int], list[Grid]], *,
             scale = min(_SCALE, _PIXELS / max(width, height))
             with closing(page.render(scale=scale, rev_byteorder=True)) as bitmap:
                 return Scan(sheet, lines, unreadable, grids, bitmap.to_numpy().copy(), scale)
+
+
+def _load_page(raw: Any, pdf: Any, number: int) -> tuple[Any, int]:
+    """Return a page with what its form is filled in with, and the number of its other characters, which are first."""
+    page = pdf[number - 1]
+    if pdf.get_formtype() == raw.FORMTYPE_NONE or not raw.FPDFPage_GetAnnotCount(page):
+        return page, MOST_CHARACTERS
+    with closing(page), closing(page.get_textpage()) as textpage:
+        own = textpage.count_chars()
+        raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY)
+    return pdf[number - 1], own
+
+
+def _with_values(lines: list[Line], values: Iterable[Line]) -> list[Line]:
+    """Return lines with those that are filled in, each after the label on its row; those without one are last."""
+    for value in values:
+        labels = [i for i, line in enumerate(lines) if is_on_row(line, value) and line.box[0] <= value.box[0]]
+        lines.insert(max(labels, key=lambda i: lines[i].box[0]) + 1 if labels else len(lines), value)
+    return lines
 
 
 def clean(lines: Iterable[Line]) -> tuple[list[Line], int]:

@@ -1,15 +1,9 @@
 """Records of PubMed, and abstracts."""
 
-from advchunk.readers import PROLOGUE
-from advchunk.registry import Registration
+from advchunk.readers import PROLOGUE, row
 
+_BEGINS = rf"{PROLOGUE}<Pubmed(?:Book)?Article(?:Set)?\b|[\ufeff\s]*PMID- *\d"
+_SUFFIXES = (".nbib", ".medline", ".xml")
 REGISTRATIONS = (
-    Registration(
-        kind="reader",
-        name="pubmed",
-        path="advchunk.readers.pubmed.reader",
-        summary="records of PubMed, and abstracts",
-        shared_suffixes=(".nbib", ".medline", ".xml"),
-        begins=rf"{PROLOGUE}<Pubmed(?:Book)?Article(?:Set)?\b|[\ufeff\s]*PMID- *\d",
-    ),
+    row("pubmed", "pubmed.reader", "records of PubMed, and abstracts", shared_suffixes=_SUFFIXES, begins=_BEGINS),
 )

@@ -10,20 +10,10 @@ from typing import Any
 
 from advchunk.errors import require
 from advchunk.readers.formats import detect_format
-from advchunk.readers.pubmed.labels import UNSTRUCTURED, find_labels, section_blocks, section_name
+from advchunk.readers.pubmed.labels import find_labels, section_blocks
 from advchunk.readers.pubmed.normalization import normalize_abstract
-from advchunk.readers.pubmed.records import from_sections, read_records
+from advchunk.readers.pubmed.records import read_records
 from advchunk.records import Document
-
-__all__ = [
-    "UNSTRUCTURED",
-    "find_labels",
-    "from_sections",
-    "normalize_abstract",
-    "read",
-    "section_blocks",
-    "section_name",
-]
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from advchunk.readers.inline import inline_text
 from advchunk.readers.pubmed.labels import Label, find_labels, section_blocks, section_name
@@ -20,6 +20,7 @@ from advchunk.records import Block, Document, Span
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
+Section: TypeAlias = tuple[str, str] | tuple[str, str, str]
 _RECORD = re.compile(r"^\ufeff?PMID- ", re.MULTILINE)
 _FIELD = re.compile(r"^\ufeff?(?P<tag>[A-Z]{2,4}) *- (?P<value>.*(?:\n {6}.*)*)", re.MULTILINE)
 _CATEGORIES = {name.upper(): name for name in ("Background", "Objective", "Methods", "Results", "Conclusions")}
@@ -76,12 +77,7 @@ def _read_article(article: Element) -> Document:
     return from_sections(sections, id=metadata.get("parent_uid", ""), metadata=metadata)
 
 
-def from_sections(
-    sections: Iterable[tuple[str, str] | tuple[str, str, str]],
-    *,
-    id: str = "",
-    metadata: Mapping[str, Any] | None = None,
-) -> Document:
+def from_sections(sections: Iterable[Section], *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     """Return the abstract of sections: label, text, and optionally name, each written as a line "LABEL: text". The
     label names a section without a name, if possible as in the table; the text of one with the label "" may contain
     labels.
@@ -104,12 +100,8 @@ def from_sections(
 
 def _metadata(pmid: str, title: str, date: str, journal: str, doi: str, mesh: Iterable[str]) -> dict[str, str]:
     metadata = {"title": title, "pmid": pmid, "parent_uid": pmid and f"pubmed:{pmid}", "source": "pubmed"}
-    metadata |= {
-        "published_at": _iso_date(date),
-        "journal": journal,
-        "doi": doi,
-        "mesh": "; ".join(dict.fromkeys(mesh)),
-    }
+    metadata |= {"published_at": _iso_date(date), "journal": journal, "doi": doi}
+    metadata["mesh"] = "; ".join(dict.fromkeys(mesh))
     return {key: value for key, value in metadata.items() if value}
 
 

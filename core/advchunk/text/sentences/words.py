@@ -12,6 +12,10 @@ _ORDINALS = {
     *("lt", "lv", "nb", "nn", "no", "sk", "sl", "sr", "tr"),
 }
 _KIN = {"bs": "hr", "sr": "hr", "nb": "no", "nn": "no", "gl": "pt", "mk": "bg", "be": "ru", "lb": "de", "af": "nl"}
+_LISTS = (
+    "never_last", "before_number", "starters", "strong_starters", "before_capital", "calendar", "after_quotation",
+    "short",
+)  # fmt: skip
 _CONTINUING = {"ja": ("と", "って", "という")}  # particles after a quotation
 
 
@@ -49,17 +53,10 @@ def get_words(code: str) -> Words:
     def words(name: str) -> frozenset[str]:
         return frozenset(f"{shared.get(name, '')} {own.get(name, '')}".split())
 
-    openers = "|".join(sorted(words("spoken openers") or words("starters")))
+    openers = "|".join(sorted(words("spoken_openers") or words("starters")))
     return Words(
-        never_last=words("never last"),
-        abbreviations=words("never last") | words("may be last"),
-        before_number=words("before a number"),
-        starters=words("starters"),
-        strong_starters=words("strong starters"),
-        before_capital=words("before any capital"),
-        calendar=words("calendar"),
-        after_quotation=words("after a quotation"),
-        short=words("short words"),
+        **{name: words(name) for name in _LISTS},
+        abbreviations=words("never_last") | words("may_be_last"),
         spoken_openers=re.compile(rf"\s(?=(?:{openers})\s)", re.IGNORECASE),
         ordinals=code in _ORDINALS,
         nouns_capital=code in {"de", "lb"},

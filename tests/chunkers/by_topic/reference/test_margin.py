@@ -102,9 +102,8 @@ def test_a_full_chunk_ends_without_asking():
     groups, asked = chunked([0.1] * 7, max_tokens=most)
     assert groups == [[0, 1, 2], [3, 4, 5], [6]]
     assert len(asked) == 4
-    explained = MarginSamplingChunker(lm=Scripted([0.1] * 7), max_tokens=most, calibrate=False).explain(
-        "".join(sentences(7))
-    )
+    chunker = MarginSamplingChunker(lm=Scripted([0.1] * 7), max_tokens=most, calibrate=False)
+    explained = chunker.explain("".join(sentences(7)))
     assert [cut.reason for cut in explained.cuts] == ["forced", "forced"]
     assert explained.figures["margins"] == pytest.approx([-0.8] * 4)
     assert [cut.score for cut in explained.cuts] == [None, None]
@@ -166,9 +165,8 @@ def test_meta_chunks_are_joined():
 
 
 def test_scores_are_margins():
-    explanation = MarginSamplingChunker(lm=Scripted([0, 0.25, 0.75]), combine=False, add_scores=True).explain(
-        "".join(sentences(3))
-    )
+    chunker = MarginSamplingChunker(lm=Scripted([0, 0.25, 0.75]), combine=False, add_scores=True)
+    explanation = chunker.explain("".join(sentences(3)))
     assert explanation.segmentation.gaps.tolist() == [-0.5, 0.5]
     assert [(cut.reason, cut.score) for cut in explanation.cuts] == [("margin", 0.5)]
     assert explanation.figures["thresholds"].tolist() == [0, 0]
@@ -186,7 +184,7 @@ def test_scores_are_margins():
     ],
 )
 def test_the_language_of_the_prompt(params, text, prompt):
-    assert MarginSamplingChunker(**params).prompt_for(text) == prompt
+    assert MarginSamplingChunker(**params).prompts_for(text)[0][0] == prompt
 
 
 def test_prompts_offer_the_options():

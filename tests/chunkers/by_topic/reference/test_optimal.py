@@ -12,9 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 from advchunk.chunkers.numerics import costs, cutting
 
-rows = hnp.arrays(
-    float, st.tuples(st.integers(1, 7), st.integers(1, 3)), elements=st.sampled_from([-1.0, 0.0, 1.0, 3.0])
-)
+rows = hnp.arrays(float, st.tuples(st.integers(1, 7), st.integers(1, 3)), elements=st.sampled_from([-1.0, 0.0, 1.0, 3]))
 sizes = st.lists(st.integers(1, 6), min_size=7, max_size=7)
 penalties = st.sampled_from([0.0, 0.7, 5.0])
 

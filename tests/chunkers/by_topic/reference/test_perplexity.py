@@ -19,9 +19,7 @@ from advchunk.records import Units
 from advchunk.text.counters import WORDS
 
 GOLDEN = json.loads((Path(__file__).parents[3] / "data/golden_perplexity.json").read_text(encoding="utf-8"))
-RUNS = [
-    (name, joining, theta) for name, both in GOLDEN.items() for joining, run in both.items() for theta in run["minima"]
-]
+RUNS = [(name, joining, x) for name, both in GOLDEN.items() for joining, run in both.items() for x in run["minima"]]
 
 
 def find_minima(values, threshold):

@@ -140,18 +140,14 @@ def test_llamaindex_percentile(text, amount, buffer_size):
     assert ours(text, breakpoint_threshold_amount=amount, buffer_size=buffer_size) == expected
 
 
-@pytest.mark.parametrize("buffer_size", [1, 3])
-def test_averaged_buffers_weigh_every_sentence_by_its_tokens(buffer_size):
+@pytest.mark.parametrize("reach", [1, 3])
+def test_averaged_buffers_weigh_every_sentence_by_its_tokens(reach):
     """What the default does instead of embedding each buffer."""
     sentences = [f"{'so ' * (i % 4)}{i}. " for i in range(12)]
     text = "".join(sentences)
-    chunker = SemanticThresholdChunker(
-        embedder=rows, sentence_splitter="plain", tokenizer="words", buffer_size=buffer_size
-    )
+    chunker = SemanticThresholdChunker(embedder=rows, sentence_splitter="plain", tokenizer="words", buffer_size=reach)
     unit = [vector(s) / np.linalg.norm(vector(s)) for s in sentences]
-    mean = [
-        sum(len(sentences[j].split()) * unit[j] for j in range(len(unit)) if abs(i - j) <= buffer_size)
-        for i in range(len(unit))
-    ]
+    weighted = [len(sentence.split()) * row for sentence, row in zip(sentences, unit, strict=True)]
+    mean = [sum(weighted[max(i - reach, 0) : i + reach + 1]) for i in range(len(unit))]
     cosine = [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in pairwise(mean)]
     assert chunker.explain(text).figures["distances"] == pytest.approx(1 - np.array(cosine), abs=1e-6)

@@ -58,9 +58,7 @@ def inferred_word_by_word(topics, unit):
     shares = [x / x.sum() for x in shares]
     for _ in range(100):
         before = shares
-        shares = [
-            topics.shares[:, word] * (topics.prior + sum(before) - x) for word, x in zip(unit, before, strict=True)
-        ]
+        shares = [topics.shares[:, w] * (topics.prior + sum(before) - x) for w, x in zip(unit, before, strict=True)]
         shares = [x / x.sum() for x in shares]
         if max(np.abs(x - y).max() for x, y in zip(before, shares, strict=True)) < 1e-9:
             break

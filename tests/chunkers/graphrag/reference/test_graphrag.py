@@ -11,10 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk.chunkers.graphrag.central_sentences import Sentence, summarize
-from advchunk.chunkers.graphrag.communities import SEED, Community, detect_hierarchy, leiden_version
+from advchunk.chunkers.graphrag.communities import (
+    SEED,
+    Community,
+    build_tree,
+    detect_hierarchy,
+    leiden_version,
+    place_leaves,
+)
 from advchunk.chunkers.graphrag.extraction import relate
 from advchunk.chunkers.graphrag.graph import Mention, build_graph
-from advchunk.chunkers.graphrag.tree import build_tree, place_leaves
 from advchunk.records import Span
 from advchunk.text.counters import WORDS
 
@@ -98,7 +104,7 @@ def test_a_summary_is_chosen_greedily(rows, most):
             break
     summary = summarize(sentences, strengths, {name: name for name in strengths}, most, WORDS)
     if chosen:
-        assert [source.span.start // 9 for source in summary.sources] == sorted(chosen)
+        assert [span.start // 9 for _, span in summary.sources] == sorted(chosen)
     assert WORDS(summary.text) <= most
 
 

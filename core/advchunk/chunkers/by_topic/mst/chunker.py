@@ -72,10 +72,7 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
 
 
 def fill_components(units: Units, blocks: Iterable[Edges], limits: Limits) -> Ints:
-    """Connect pieces, lightest edges first, while a component fits into one chunk with its context.
-
-    A heading counts as a part of the piece below it. Returns (n,) labels, each the first piece of its component.
-    """
+    """Connect pieces, lightest edges first, while they fit into a chunk; a heading counts with the piece below it."""
     part = np.r_[0, np.cumsum(units.strength[1:-1] >= 0)]
     begin = np.flatnonzero(np.diff(part, prepend=-1))
     budgets = [limits.budget(offset) for offset in units.edges[begin].tolist()]

@@ -148,9 +148,8 @@ def document_stats(vectors: Floats, sizes: Ints, p: MSTSemanticParams) -> Docume
     rewarded = [d for d in range(1, reach) if d <= p.long_term_window or d == p.immediate_window]
     reward = sum(_reward(sizes[:-d], sizes[d:], d, p).sum() for d in rewarded) / pairs.sum()
     mean = float(cosine * semantic + penalty * locality + reward * vicinity)
-    limit = p.lambda_
-    if limit is None:
-        limit = np.inf if cosine < _IDENTICAL else adaptive_lambda(mean, p)
+    adaptive = np.inf if cosine < _IDENTICAL else adaptive_lambda(mean, p)
+    limit = adaptive if p.lambda_ is None else p.lambda_
     weights = float(semantic), float(locality), float(vicinity)
     return DocumentStats(reach, float(density), fragmentation, *weights, mean, limit)
 
@@ -166,14 +165,11 @@ def adaptive_lambda(mean: float, p: MSTSemanticParams) -> float:
 def edges_within(
     vectors: Floats, sizes: Ints, stats: DocumentStats, limit: float, p: MSTSemanticParams, runs: Ints | None = None
 ) -> Iterator[Edges]:
-    """Yield the pairs of pieces with a distance of at most ``limit``, in blocks; if given, of different ``runs`` only.
-
-    Cosine distances are >= 0, so pieces are compared only if penalty minus maximum reward is within the limit.
-    """
+    """Yield the pairs of pieces at most ``limit`` apart, in blocks; if given, of different ``runs`` only."""
     n = len(vectors)
     runs = np.arange(n) if runs is None else runs
     offsets = np.arange(1, stats.reach)
-    fixed = _penalty(offsets, p) * stats.locality_weight + _max_reward(offsets, p) * stats.vicinity_weight
+    fixed = _penalty(offsets, p) * stats.locality_weight + _reward(0, 0, offsets, p) * stats.vicinity_weight
     possible = np.flatnonzero(fixed <= limit + _TOLERANCE)
     if not len(possible):
         return
@@ -219,19 +215,14 @@ def _penalty(offset: Ints, p: MSTSemanticParams) -> Floats:
     return np.asarray(p.gamma * offset * np.log1p(offset / 2))
 
 
-def _reward(left: Ints, right: Ints, offset: Ints | int, p: MSTSemanticParams) -> Floats:
-    """Return the (negative) reward of pieces of ``left`` and ``right`` tokens."""
+def _reward(left: Ints | int, right: Ints | int, offset: Ints | int, p: MSTSemanticParams) -> Floats:
+    """Return the (negative) reward of pieces of ``left`` and ``right`` tokens; the shortest have the most."""
     a, b = np.maximum(left, p.min_len), np.maximum(right, p.min_len)
     short = p.short_threshold
     both = (a < short) & (b < short) & (np.asarray(offset) <= p.long_term_window)
     heading = (a < short) & (np.asarray(offset) == p.immediate_window)  # only the left piece: a heading comes first
     vicinity = -p.vicinity_reward * np.exp(-np.minimum(a, b) / short) * both
     return np.asarray(vicinity - p.heading_reward * np.exp(-a / short) * heading)
-
-
-def _max_reward(offset: Ints, p: MSTSemanticParams) -> Floats:
-    vicinity, heading = offset <= p.long_term_window, offset == p.immediate_window
-    return np.asarray(-p.vicinity_reward * vicinity - p.heading_reward * heading)
 
 
 def _summed_similarity(vectors: Floats, reach: int) -> float:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from advchunk.errors import BadModelOutput
+from advchunk.errors import require_answer
 from advchunk.models import signals
 from advchunk.models.prompts import single_line
 from advchunk.records import Floats, Ints
@@ -49,16 +49,12 @@ class Answer(NamedTuple):
 
 
 def parse_answer(answer: str, start: int, end: int) -> Answer:
-    """Return the longest ascending run of an answer's chapters that begin with units ``start`` to ``end``.
-
-    Raise `BadModelOutput` if there is none, or if more headings would be ignored than kept (meaningless numbers).
-    """
+    """Return the longest ascending run of an answer's chapters from ``start`` to ``end``, or raise `BadModelOutput`."""
     headings = parse_chapters(answer)
     run = longest_ascending_run(headings, start, end)
-    if not run or 2 * len(run) < len(headings):
-        rule = "a chat model must answer with headings such as '## 12 Title', in ascending order"
-        msg = f"{rule}, got {answer[:_MAX_QUOTE]!r}"
-        raise BadModelOutput(msg)
+    rule = "a chat model must answer with headings such as '## 12 Title', in ascending order"
+    are_most = bool(run) and 2 * len(run) >= len(headings)  # else the numbers mean nothing
+    require_answer(are_most, f"{rule}, got {answer[:_MAX_QUOTE]!r}")
     return Answer(run, len(headings) - len(run))
 
 
@@ -72,10 +68,7 @@ def parse_chapters(answer: str) -> list[Chapter]:
 
 
 def longest_ascending_run(chapters: Sequence[Chapter], start: int, end: int) -> list[Chapter]:
-    """Return the longest ascending subsequence of chapters within ``start`` to ``end``; ties go to the first.
-
-    Fredman 1975, "On computing the length of longest increasing subsequences", Discrete Mathematics 11.
-    """
+    """Return the longest ascending chapters within ``start`` to ``end``; ties go to the first (Fredman 1975)."""
     inside = [chapter for chapter in chapters if start <= chapter.unit < end]
     highest = list[int]()  # minus the highest start of a run of each length
     lengths = list[int]()  # of the longest run from each chapter, the last chapter first
@@ -91,10 +84,7 @@ def longest_ascending_run(chapters: Sequence[Chapter], start: int, end: int) -> 
 
 
 def split_windows(sizes: Ints, max_size: int, overlap: int) -> list[tuple[int, int]]:
-    """Return runs of units, each of at most ``max_size``, or of four units if those are larger.
-
-    A run repeats up to ``overlap`` of the one before, but at least two units and at most half of it.
-    """
+    """Return runs of four units or at most ``max_size``; each repeats two units to half of a run, up to ``overlap``."""
     n, total, start = len(sizes), np.r_[0, np.cumsum(sizes)], 0
     windows = list[tuple[int, int]]()
     while True:
@@ -109,10 +99,7 @@ def split_windows(sizes: Ints, max_size: int, overlap: int) -> list[tuple[int, i
 
 
 def merge_windows(windows: Sequence[ChapterWindow], chapters: Sequence[Iterable[Chapter]], n: int) -> list[Chapter]:
-    """Merge the chapters of windows over ``n`` units: where two overlap, each counts up to the middle of the overlap.
-
-    Therefore only the first window may begin a chapter at its own first unit, where every answer begins one.
-    """
+    """Merge the chapters of windows over ``n`` units; each counts up to the middle of its overlap with the next."""
     borders = [0, *((before.end + after.start + 1) // 2 for before, after in pairwise(windows)), n]
     windowed = zip(chapters, pairwise(borders), strict=True)
     return [chapter for proposed, (start, end) in windowed for chapter in proposed if start <= chapter.unit < end]
@@ -139,10 +126,7 @@ class Coherence:
         return np.array([self.between(0, unit, n) for unit in range(1, n)])
 
     def discard(self, boundaries: Sequence[int], kept: Set[int], threshold: float) -> dict[int, float]:
-        """Return the coherence at each boundary (ascending units) within the sections that it divides.
-
-        Boundaries above the threshold, except those in ``kept``, are discarded one by one, the most coherent first.
-        """
+        """Return the coherence at the boundaries; discard those above the threshold, the most coherent first."""
         places, coherence, queue = [0, *boundaries, len(self._sums) - 1], dict[int, float](), list[tuple[float, int]]()
 
         def measure(at: int) -> None:

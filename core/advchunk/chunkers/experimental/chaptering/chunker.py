@@ -70,8 +70,7 @@ class LLMChapteringParams(ChatParams):
     Departs from the specification by default: numbered units are headings (``outline``), to which boundaries move;
     ``preset="published"`` sets this back. The ``layout_weight`` has no effect here.
 
-    Ours. Numbered lines and an answer in numbers: Duarte et al. 2024, "LumberChunker: Long-form narrative document
-    segmentation", Findings of EMNLP.
+    Ours. Numbered lines and an answer in numbers: Duarte et al. 2024, "LumberChunker", Findings of EMNLP.
 
     Parameters
     ----------
@@ -79,13 +78,11 @@ class LLMChapteringParams(ChatParams):
     max_section_tokens : maximum tokens of a section to ask for, 1..max_tokens; None is ``max_tokens``, at which longer
         ones are cut.
     window_tokens : tokens of text per call, >= 256, counted like those of chunks; fewer if sections are so short that
-        their headings would not fit into an answer. Instructions, outline and answer take up to 4096 more. The model's
-        own tokenizer may count more.
+        their headings would not fit into an answer. The rest takes up to 4096 more. The model may count more.
     window_overlap : share of a window that the next one repeats, 0..0.5, but at least two sentences.
     attempts : maximum requests per window, >= 1, until an answer can be used; each uses the next ``seed``.
     support : percentile (0..100) of the document's similarities that a boundary must be below; 100 discards none.
-    support_width : maximum sentences on each side that are compared, >= 1: the mean of four and more up to this is
-        taken.
+    support_width : maximum sentences on each side that are compared, >= 1: the mean of four and more up to this.
     heading_reach : maximum sentences that a boundary moves to a heading, >= 0; a heading takes the nearest boundary.
     """
 
@@ -133,9 +130,8 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         """Add the chapter's title to each chunk."""
         explanation = yield from super().plan(document)
         if ignored := explanation.figures.get("misnumbered"):
-            _log.warning(
-                "document %r: %d misnumbered headings of %s are ignored", document.source, ignored, self.algorithm
-            )
+            message = "document %r: %d misnumbered headings of %s are ignored"
+            _log.warning(message, document.source, ignored, self.algorithm)
         return replace(explanation, chunks=_add_titles(explanation))
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:

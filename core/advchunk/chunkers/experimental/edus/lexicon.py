@@ -162,9 +162,8 @@ def load_lexicon(language: str = "en") -> Lexicon:
         return Lexicon()
     data = json.loads(path.read_text(encoding="utf-8"))
     connectives, elision = data.pop("connectives"), data.pop("elision", False)
-    lists: dict[str, Any] = {
-        name: (tuple if name in {"past", "participle"} else frozenset)(own) for name, own in data.items()
-    }
+    endings = {"past", "participle"}
+    lists: dict[str, Any] = {name: (tuple if name in endings else frozenset)(own) for name, own in data.items()}
     return Lexicon({words: Connective(words, **own) for words, own in connectives.items()}, elision=elision, **lists)
 
 

@@ -16,10 +16,7 @@ _CLAUSE = 2  # words that count as a clause in a language without known verbs
 
 
 def clause_ends(sentence: str, lexicon: Lexicon) -> list[int]:
-    """Return the ends of all units of a sentence except the last, without the white space after them, in linear time.
-
-    A unit begins where a rule matches and there is a clause on both sides, as far as the next connective or semicolon.
-    """
+    """Return the ends of all units of a sentence but the last, in linear time, without the white space after them."""
     tokens = lexicon.tokens(sentence)
     return [tokens[i - 1].end for i in _Sentence(tokens, lexicon).starts()]
 

@@ -39,13 +39,7 @@ class ElementWriter(Writer):
         self.keeps_furniture, self._headings, self._table_length = keeps_furniture, NumberedHeadings(), 0
 
     def add_element(
-        self,
-        kind: BlockKind,
-        text: str,
-        level: int = 0,
-        *,
-        title: str | None = None,
-        places: Iterable[Place] = (),
+        self, kind: BlockKind, text: str, level: int = 0, *, title: str | None = None, places: Iterable[Place] = ()
     ) -> None:
         """Add an element as a block.
 
@@ -116,10 +110,8 @@ def _to_plain(result: Any) -> Any:
     try:
         return json.loads(json.dumps(result, default=_export))
     except (TypeError, ValueError, RecursionError) as error:
-        msg = (
-            f"a result must be JSON, or objects with {', '.join(_EXPORTS)}, got {type(result).__name__}: "
-            f"{first_line(error)}"
-        )
+        rule = f"a result must be JSON, or objects with {', '.join(_EXPORTS)}"
+        msg = f"{rule}, got {type(result).__name__}: {first_line(error)}"
         raise ConfigurationError(msg) from None
 
 

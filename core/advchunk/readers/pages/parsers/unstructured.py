@@ -39,10 +39,9 @@ def _write(root: Object, writer: ElementWriter) -> Document:
         else:
             writer.add_element(kind, text, max(depth, 0), places=places)
         first = first if "filename" in first else about
-    source = first.text("url") or first.text("filename")
-    return writer.document(
-        metadata={"source": source, "filename": first.text("filename"), "mimetype": first.text("filetype")}
-    )
+    name = first.text("filename")
+    about = {"source": first.text("url") or name, "filename": name, "mimetype": first.text("filetype")}
+    return writer.document(metadata=about)
 
 
 def _places(about: Object) -> list[Place]:

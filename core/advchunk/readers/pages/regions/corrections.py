@@ -7,7 +7,7 @@ rule takes one part of a page and returns the parts that it really is.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
-from itertools import pairwise
+from itertools import chain, pairwise
 from statistics import median
 from typing import NamedTuple, TypeAlias, get_args
 
@@ -49,13 +49,19 @@ def fixed_part(kind: BlockKind, lines: list[Line]) -> Part:
 
 
 def find_code(rows: Sequence[Sequence[Line]], setting: Setting) -> Iterator[Part]:
-    """Yield the code of a page: rows in a monospaced font, unless the text itself is set in one. A single row must
-    stand apart: the last word of a paragraph may be monospaced.
-    """
-    is_code = [not setting.font.mono and all(_may_be_code(line, setting) for line in row) for row in rows]
+    """Yield the code of a page: rows in a monospaced font, unless the text is in one; a single row if it is apart."""
+
+    def may_be(line: Line) -> bool:
+        return line.font.mono and not setting.is_large(line) and not starts_with_bullet(line.text)
+
+    def is_below(above: Line, below: Line) -> bool:
+        gap = -interval_overlap(above.box[1::2], below.box[1::2])
+        return below.box[1] > above.box[1] and gap <= _BLANK * below.height
+
+    is_code = [not setting.font.mono and all(map(may_be, row)) for row in rows]
     start = 0
     for end in range(1, len(rows) + 1):
-        if end < len(rows) and is_code[start] and is_code[end] and _is_below(rows[end - 1], rows[end]):
+        if end < len(rows) and is_code[start] and is_code[end] and is_below(rows[end - 1][0], rows[end][0]):
             continue
         around = [line for row in (*rows[max(start - 1, 0) : start], *rows[end : end + 1]) for line in row]
         piece = [line for row in rows[start:end] for line in row]
@@ -65,24 +71,12 @@ def find_code(rows: Sequence[Sequence[Line]], setting: Setting) -> Iterator[Part
         start = end
 
 
-def _may_be_code(line: Line, setting: Setting) -> bool:
-    return line.font.mono and not setting.is_large(line) and not starts_with_bullet(line.text)
-
-
-def _is_below(above: Sequence[Line], below: Sequence[Line]) -> bool:
-    gap = -interval_overlap(above[0].box[1::2], below[0].box[1::2])
-    return below[0].box[1] > above[0].box[1] and gap <= _BLANK * below[0].height
-
-
 def correct(parts: Sequence[Part], setting: Setting) -> list[Part]:
     """Apply all rules to the parts of a page."""
     corrected = list(parts)
     for kinds, rule in RULES:
-        corrected = [
-            new
-            for part in corrected
-            for new in (rule(part, setting) if part.kind in kinds and not part.text else [part])
-        ]
+        applied = (rule(part, setting) if part.kind in kinds and not part.text else [part] for part in corrected)
+        corrected = [*chain.from_iterable(applied)]
     return corrected
 
 

@@ -7,19 +7,11 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from advchunk.errors import require
+from advchunk.readers.pages.regions import prose
 from advchunk.readers.pages.regions.assignment import arrange, cut_rows, deduplicate, part_regions, pictures
 from advchunk.readers.pages.regions.corrections import Part, correct, find_code, fixed_part
 from advchunk.readers.pages.regions.grids import Grid, aligned_tables, read_grid
 from advchunk.readers.pages.regions.grouping import Setting
-from advchunk.readers.pages.regions.prose import (
-    UNKNOWN,
-    WordList,
-    continues_sentence,
-    group_rows,
-    is_right_to_left,
-    join_lines,
-    starts_item,
-)
 from advchunk.readers.pages.regions.running import is_in_margin, running_heads
 from advchunk.readers.pages.regions.shapes import Detected, Line, Region, Sheet, bounding_box, fraction_inside
 from advchunk.readers.pages.regions.stream import read_rows
@@ -46,7 +38,7 @@ class DetectedPage(NamedTuple):
     is_ordered: bool = True
 
 
-def find_regions(pages: Iterable[DetectedPage]) -> tuple[list[Region], WordList]:
+def find_regions(pages: Iterable[DetectedPage]) -> tuple[list[Region], prose.WordList]:
     """Return the regions of all pages in reading order, each line in one, and the words of the document.
 
     Running heads, drawn tables, code, and lines up or down the page are found first, because detectors find them badly;
@@ -55,11 +47,11 @@ def find_regions(pages: Iterable[DetectedPage]) -> tuple[list[Region], WordList]
     box that continue it. Boxes are those of the lines. Pages from right to left are read in a mirror.
     """
     pages = [*pages]
-    mirrored = [is_right_to_left(line.text for line in _all_lines(page)) for page in pages]
+    mirrored = [prose.is_right_to_left(line.text for line in _all_lines(page)) for page in pages]
     pages = [_mirror(page) if is_mirrored else page for page, is_mirrored in zip(pages, mirrored, strict=True)]
     running = running_heads((page.sheet, _all_lines(page)) for page in pages)
     rows = [_read_rows(page, running) for page in pages]
-    words = WordList.of(line.text for page in pages for line in page.lines)
+    words = prose.WordList.of(line.text for page in pages for line in page.lines)
     for i, page in enumerate(pages):
         drawn, rest = [*page.fixed], rows[i]
         for grid in page.grids:
@@ -108,7 +100,7 @@ def _page_regions(
     rest = _without(rows, page.fixed)
     setting = usual.on_page(_outside_tables(page, [line for row in rest for line in row]))
     fixed = [*page.fixed, *find_code(rest, setting)]
-    heads = group_rows(line for line in _all_lines(page) if id(line) in running)
+    heads = prose.group_rows(line for line in _all_lines(page) if id(line) in running)
     body = _listed(correct(cut_rows(rows, page.detections, fixed, setting), setting))
     tilted = [fixed_part("paragraph", [line]) for line in _tilted(page.lines) if id(line) not in running]
     parts = [*(_checked(page, part) for part in body), *tilted, *(fixed_part("furniture", row) for row in heads)]
@@ -124,7 +116,7 @@ def _without(rows: Sequence[list[Line]], parts: Iterable[Part]) -> list[list[Lin
 
 def _listed(parts: Sequence[Part]) -> list[Part]:
     """Return parts of which those that begin with numbers, and follow each other, are items."""
-    counted = [part.kind in {"item", "paragraph"} and starts_item(part.lines[0].text) for part in parts]
+    counted = [part.kind in {"item", "paragraph"} and prose.starts_item(part.lines[0].text) for part in parts]
     beside = [any(counted[max(i - 1, 0) : i] + counted[i + 1 : i + 2]) for i in range(len(parts))]
     are_items = (a and b for a, b in zip(counted, beside, strict=True))
     return [part._replace(kind="item") if is_item else part for part, is_item in zip(parts, are_items, strict=True)]
@@ -144,11 +136,11 @@ def _rank(page: DetectedPage, part: Part) -> int:
 
 def _usual(pages: Sequence[DetectedPage]) -> Setting:
     """Return the setting of lines outside of tables and code, which may be most of a file; of all if prose is rare."""
-    lines, prose = [line for page in pages for line in page.lines], list[Line]()
+    lines, text = [line for page in pages for line in page.lines], list[Line]()
     for page in pages:
-        prose += _outside_tables(page, [line for line in page.lines if not line.font.mono])
-    everything, usual = Setting.of(lines), Setting.of(prose)
-    is_rare = sum(len(line.text) for line in prose) < _LEAST_PROSE * sum(len(line.text) for line in lines)
+        text += _outside_tables(page, [line for line in page.lines if not line.font.mono])
+    everything, usual = Setting.of(lines), Setting.of(text)
+    is_rare = sum(len(line.text) for line in text) < _LEAST_PROSE * sum(len(line.text) for line in lines)
     return everything if is_rare or not usual.height else everything._replace(font=usual.font, height=usual.height)
 
 
@@ -166,7 +158,7 @@ def _tilted(lines: Sequence[Line]) -> list[Line]:
 
 def build_document(
     regions: Iterable[Region],
-    words: WordList = UNKNOWN,
+    words: prose.WordList = prose.UNKNOWN,
     *,
     furniture: Furniture = "drop",
     metadata: Mapping[str, Any] | None = None,
@@ -209,7 +201,9 @@ def _level(region: Region, usual: float) -> int:
     return region.level or (1 if region.size > usual * _LARGE else 2)
 
 
-def _join_regions(regions: Iterable[Region], words: WordList, counts: Counter[str]) -> list[tuple[Region, list[Place]]]:
+def _join_regions(
+    regions: Iterable[Region], words: prose.WordList, counts: Counter[str]
+) -> list[tuple[Region, list[Place]]]:
     """Return the regions that become blocks, joined, and their places; those of pictures are in captions."""
     parts, pictures = list[list[Region]](), list[Region]()
     last = -1  # index of the paragraph that may continue
@@ -232,21 +226,20 @@ def _join_regions(regions: Iterable[Region], words: WordList, counts: Counter[st
     return joined
 
 
-def _join(parts: Sequence[Region], words: WordList, counts: Counter[str]) -> Region:
+def _join(parts: Sequence[Region], words: prose.WordList, counts: Counter[str]) -> Region:
     """Return the parts of a paragraph, or of a table, as one region; a header that is repeated is in it once."""
     first, *rest = parts
     if not rest:
         return first
     if first.kind == "paragraph":
-        text = join_lines([part.text for part in parts], words)
+        text = prose.join_lines([part.text for part in parts], words)
         counts["hyphens"] += sum(part.text.count("-") for part in parts) - text.count("-")
         return first._replace(text=text)
     tables = [part.text.split("\n") for part in parts]
     repeats = [table[:2] == tables[0][:2] for table in tables[1:]]
     counts["repeated table headers"] += sum(repeats)
-    rows = [
-        table[2:] if is_same else [table[0], *table[2:]] for table, is_same in zip(tables[1:], repeats, strict=True)
-    ]
+    pairs = zip(tables[1:], repeats, strict=True)
+    rows = [table[2:] if is_same else [table[0], *table[2:]] for table, is_same in pairs]
     return first._replace(text="\n".join([first.text, *(row for own in rows for row in own)]))
 
 
@@ -257,7 +250,7 @@ def _place(region: Region) -> Place:
 
 def _continues(above: Region, below: Region) -> bool:
     sizes = sorted([above.size, below.size])
-    return (not sizes[0] or sizes[1] <= 1.25 * sizes[0]) and continues_sentence(above.text, below.text)
+    return (not sizes[0] or sizes[1] <= 1.25 * sizes[0]) and prose.continues_sentence(above.text, below.text)
 
 
 def _continues_table(above: Region, below: Region) -> bool:

@@ -43,9 +43,7 @@ _FILLED = 1 / 3  # of the cells: those of a drawing are mostly empty
 
 @contextmanager
 def open_grids(data: bytes, password: str | None, name: str) -> Iterator[Callable[[int], list[Grid]]]:
-    """Open a PDF with pdfplumber, and yield a function that returns the grids that are drawn on a page, by its number;
-    pages that pdfplumber cannot read have none, and a warning says so.
-    """
+    """Open a PDF with pdfplumber, and yield a function that returns the grids on a page; pages that fail are logged."""
     failures, before = dict[int, str](), _LIBRARY.level
     with ExitStack() as stack:
 
@@ -212,9 +210,8 @@ def _is_in(piece: Line, column: tuple[float, float]) -> bool:
 
 def _has_edge(column: Sequence[Line]) -> bool:
     """Return True if most texts of a column begin or end at the same place."""
-    return any(_is_even([piece.box[side] for piece in column], _EDGE * column[0].height) for side in (0, 2))
-
-
-def _is_even(edges: Sequence[float], tolerance: float) -> bool:
-    middle = median(edges)
-    return sum(abs(edge - middle) <= tolerance for edge in edges) >= _MOSTLY * len(edges)
+    for edges in ([piece.box[side] for piece in column] for side in (0, 2)):
+        middle = median(edges)
+        if sum(abs(edge - middle) <= _EDGE * column[0].height for edge in edges) >= _MOSTLY * len(edges):
+            return True
+    return False

@@ -203,9 +203,7 @@ def is_list(rows: Sequence[Sequence[Line]]) -> bool:
 
 
 def split_marked(kind: BlockKind, lines: Sequence[Line]) -> list[list[Line]]:
-    """Group the lines of a list or a bibliography into its items, each of which begins with a marker; a bibliography
-    whose first line has no number is one, as are other kinds.
-    """
+    """Group the lines of a list, or of a numbered bibliography, into items by their markers; other kinds are one."""
     rows, items = group_rows(lines), list[list[Line]]()
     marker = {"item": _MARKER, "reference": _REFERENCE}.get(kind)
     if not marker or (kind == "reference" and not marker.match(rows[0][0].text + " ")):

@@ -182,12 +182,9 @@ class _Reader:
         self.writer.begin(lines.label_text(heads), "footnote")
         self._nested(note, "footnote", heads)
 
-    def _foot(self, foot: Element, _: int) -> None:
-        self._nested(foot, "footnote")
-
     def _quote(self, quote: Element, _: int) -> None:
         self.writer.finish()
-        self._nested(quote, "quote")
+        self._nested(quote, "quote" if quote.tag == "disp-quote" else "footnote")
 
     def _verse(self, verse: Element, _: int) -> None:
         self.writer.add("quote", "\n".join(lines.label_text([line]) for line in verse))
@@ -232,9 +229,7 @@ class _Reader:
 
 
 def _is_inline(element: Element) -> bool:
-    """Return True if an element within a paragraph is part of its line, as code and formulas with alternatives may
-    be.
-    """
+    """Return True if an element in a paragraph is part of its line, as code and formulas with alternatives may be."""
     if element.tag == "code":
         return "\n" not in lines.line_text(element).strip()
     return element.tag == "alternatives" and element.find("table") is None

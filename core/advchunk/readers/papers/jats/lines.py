@@ -36,9 +36,7 @@ def line_text(element: Element, before: str = "") -> str:
 
 
 def child_text(child: Element, before: str, touching: bool = False) -> str:
-    """Return the text that an element adds to a line; ``touching`` if no text separates it from the element before
-    it.
-    """
+    """Return the text that an element adds to a line; ``touching`` if no text is between it and the element before."""
     tag = child.tag
     if tag in _INVISIBLE:
         return ""

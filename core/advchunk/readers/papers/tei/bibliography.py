@@ -83,7 +83,9 @@ def format_reference(source: Element) -> str:
     date = next(filter(None, map(date_text, source.iter("date"))), "")
     titles = dict.fromkeys(map(plain_text, filter(_is_full, source.iter("title"))))
     *others, last = [*titles] or [""]
-    scopes = {scope.get("unit", ""): plain_text(scope) or _range(scope) for scope in source.iter("biblScope")}
+    scopes = dict[str, str]()
+    for scope in source.iter("biblScope"):
+        scopes[scope.get("unit", "")] = plain_text(scope) or _join("–", dict.fromkeys(map(scope.get, ("from", "to"))))
     issue = scopes.pop("volume", "") + (f"({scopes.pop('issue')})" if scopes.get("issue") else "")
     issue = _join(": ", [issue, scopes.pop("page", "")])
     parts = [
@@ -95,10 +97,6 @@ def format_reference(source: Element) -> str:
         *(*_rest(source), *ids, *(link.get("target", "") for link in source.iter("ptr"))),
     ]
     return " ".join(part if part[-1] in ".?!" else f"{part}." for part in map(squeeze, parts) if part)
-
-
-def _range(scope: Element) -> str:
-    return _join("–", dict.fromkeys([scope.get("from"), scope.get("to")]))
 
 
 def _rest(element: Element) -> Iterator[str]:

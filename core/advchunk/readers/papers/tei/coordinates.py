@@ -8,9 +8,7 @@ _BOX = re.compile(r"(?P<page>[0-9]{1,6})(?P<box>(?:,-?[0-9]{1,9}(?:\.[0-9]{1,9})
 
 
 def parse_coords(coords: str | None) -> tuple[Place, ...]:
-    """Parse GROBID's coordinates ("page,x,y,width,height;..."), and join the boxes of lines into one for each
-    column.
-    """
+    """Parse GROBID's coordinates ("page,x,y,width,height;..."), and join the boxes of lines, one for each column."""
     boxes = list[tuple[int, float, float, float, float]]()
     for text in (coords or "").split(";"):
         if not (match := _BOX.fullmatch(text.strip())):

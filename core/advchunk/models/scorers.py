@@ -1,0 +1,79 @@
+"""Scorers: models that tell how well texts answer a question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from advchunk.errors import require, require_answer
+from advchunk.models.embedders import METHODS, EmbedderLike, as_embedder
+from advchunk.records import Floats
+
+Scorer: TypeAlias = Callable[[str, list[str]], Any]
+"""Returns a number for each of some texts, the higher the better a text answers a question."""
+
+
+def as_scorer(model: Any) -> Scorer:
+    """Return a model as a function that returns a finite float64 for each text, or raises `BadModelOutput`.
+
+    A model is a `Scorer`; a cross-encoder, whose ``predict`` takes pairs of a question and a text; LangChain's
+    ``BaseDocumentCompressor`` or LlamaIndex's ``BaseNodePostprocessor``, whose scores, or else whose order, count, and
+    for which what they leave out comes last; or an embedder (`as_embedder`), whose cosine counts. Raises
+    `ConfigurationError` for anything else.
+    """
+    calls = [call for method, call in _CALLS.items() if callable(getattr(model, method, None))]
+    is_embedder = isinstance(model, str) or any(hasattr(model, method) for method in METHODS[:-1])
+    require(bool(calls) or is_embedder or callable(model), "scorer must be a function, or a model that scores", model)
+    call = partial(calls[0], model) if calls else partial(_by_cosine, model) if is_embedder else model
+    return partial(_check, call)
+
+
+def _check(call: Scorer, question: str, texts: list[str]) -> Floats:
+    try:
+        scores = np.asarray(call(question, texts), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        require_answer(False, f"a scorer must return {len(texts)} numbers ({error})")
+        raise
+    is_valid = scores.shape == (len(texts),) and bool(np.isfinite(scores).all())
+    require_answer(is_valid, f"a scorer must return {len(texts)} finite numbers, got an array of shape {scores.shape}")
+    return scores
+
+
+def _by_cosine(model: EmbedderLike, question: str, texts: list[str]) -> Floats:
+    embedder = as_embedder(model)
+    cosines: Floats = embedder.embed(texts) @ embedder.for_questions().embed([question])[0]
+    return cosines
+
+
+def _by_pairs(model: Any, question: str, texts: list[str]) -> Any:
+    return model.predict([(question, text) for text in texts])
+
+
+def _by_compressor(model: Any, question: str, texts: list[str]) -> Floats:
+    from langchain_core.documents import Document
+
+    documents = [Document(text, metadata={"number": number}) for number, text in enumerate(texts)]
+    kept = model.compress_documents(documents, question)
+    return _kept([(own.metadata["number"], own.metadata.get("relevance_score")) for own in kept], len(texts))
+
+
+def _by_postprocessor(model: Any, question: str, texts: list[str]) -> Floats:
+    from llama_index.core.schema import NodeWithScore, TextNode
+
+    nodes = [NodeWithScore(node=TextNode(text=text, id_=str(number))) for number, text in enumerate(texts)]
+    kept = model.postprocess_nodes(nodes, query_str=question)
+    return _kept([(int(own.node.node_id), own.score) for own in kept], len(texts))
+
+
+def _kept(pairs: Sequence[tuple[int, float | None]], n: int) -> Floats:
+    """Return the scores of n texts, given the numbers and scores of those that were kept, best first."""
+    values = [-float(place) if score is None else float(score) for place, (_, score) in enumerate(pairs)]
+    scores = np.full(n, 2 * min(values, default=0) - max(values, default=0) - 1)
+    scores[[number for number, _ in pairs]] = values
+    return scores
+
+
+_CALLS = {"predict": _by_pairs, "compress_documents": _by_compressor, "postprocess_nodes": _by_postprocessor}
