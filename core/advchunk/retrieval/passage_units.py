@@ -557,15 +557,15 @@ class UnitTable:
         return self._pieces[number], unit - int(self._firsts[number])
 
 
-def coverage(text: str, weights: Mapping[WordTerms, float]) -> float:
+def share_of_words(text: str, weights: Mapping[WordTerms, float]) -> float:
     """Return the share of the weight of a question's words that a text has, 0..1; of a word that it lacks, the pieces
     that it has count.
     """
-    terms, found = term_counts(text)[0], 0.0
+    terms, total = term_counts(text)[0], 0.0
     for word, weight in weights.items():
         of_pieces = sum(piece in terms for piece in word.pieces) / max(len(word.pieces), 1)
-        found += weight * (1.0 if word.stem in terms else of_pieces)
-    return found / max(sum(weights.values()), 1e-9)
+        total += weight * (1.0 if word.stem in terms else of_pieces)
+    return total / max(sum(weights.values()), 1e-9)
 
 
 def _joined(arrays: Sequence[Ints]) -> Ints:
