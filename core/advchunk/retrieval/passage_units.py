@@ -204,9 +204,11 @@ class UnitReader:
         if document.markup == "code":
             document = join_definitions(document, limits)
         units = _keep_headings(fit_to_blocks(tile_prose(document, self._tiler), document))
-        units = sizes.fit(units, replace(limits, max_tokens=_MAX_SENTENCE, atomic=limits.verbatim))
         units = _divide_tables(units, document).with_sizes(partial(counts_of_distinct, self.counter))
-        wholes = sizes.fit(units, replace(limits, atomic=_rows_and_records(units, document)))
+        rows = _rows_and_records(units, document)
+        whole = SpanSet(sorted({*limits.verbatim.spans, *rows.spans}))
+        units = sizes.fit(units, replace(limits, max_tokens=_MAX_SENTENCE, atomic=whole))
+        wholes = sizes.fit(units, replace(limits, atomic=rows))
         units = sizes.fit(wholes, replace(limits, max_tokens=_MAX_SENTENCE))
         firsts = units.edges.searchsorted(wholes.edges)
         return units.edges, units.token_counts(), np.repeat(firsts[:-1], np.diff(firsts))
