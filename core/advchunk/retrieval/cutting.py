@@ -402,8 +402,10 @@ class _Evidence:
             hits = [min((hit for hit, _ in source.hits), key=lambda hit: _distance(hit.chunk.spans, span))]
         context = self.context(start)[0] if has_context else ""
         tokens, score = self.counter(with_context(context, text)), float(self.scores[start:end].max())
-        own_spans = (span,) if source.is_placed else ()
-        section = " > ".join(self.table.path(start) or headings_of(hits[0].chunk, span.start)[0])
+        own_spans, first = (span,) if source.is_placed else (), hits[0].chunk
+        section = " > ".join(
+            self.table.path(start) or headings_of(first, span.start, written_metadata(first.metadata))[0]
+        )
         return Passage(text, source.document, own_spans, tuple(hits), score, tokens, context, section)
 
     def sentence(self, unit: int) -> ScoredSentence:
