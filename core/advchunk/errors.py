@@ -252,7 +252,7 @@ def _hints(of: Any) -> dict[str, Any]:
 
 def _check(name: str, hint: Any, value: object) -> None:
     if not _accepts(hint, value):
-        require(False, f"{name} must be {_describe(hint)}", value)
+        require(False, f"{name} must be {describe_type(hint)}", value)
     if isinstance(value, str) and Path in get_args(hint):
         try:
             os.fsencode(value)
@@ -290,7 +290,8 @@ def _accepts_class(kind: Any, args: Sequence[Any], value: Any) -> bool:
     return callable(value) if kind is Callable else isinstance(value, tuple if issubclass(kind, tuple) else kind)
 
 
-def _describe(hint: Any) -> str:
+def describe_type(hint: Any) -> str:
+    """Return the name of a type that is asked for, for error messages."""
     kind, args = get_origin(hint) or hint, get_args(hint)
     words = {
         str: "a string",
@@ -298,17 +299,18 @@ def _describe(hint: Any) -> str:
         float: "a finite number",
         bool: "True or False",
         type(None): "None",
+        Any: "anything",
     }
     if kind in (Union, UnionType):
-        return " or ".join(dict.fromkeys(map(_describe, args)))
+        return " or ".join(dict.fromkeys(map(describe_type, args)))
     if kind is Literal:
-        return f"one of {args}"
+        return "one of " + ", ".join(map(repr, args))
     if isinstance(hint, TypeVar):
-        return " or ".join(map(_describe, hint.__constraints__))
+        return " or ".join(map(describe_type, hint.__constraints__))
     if kind in _COLLECTIONS:
-        item = _describe(args[0]) if args else "objects"
+        item = describe_type(args[0]) if args else "objects"
         return f"a collection of {item.removeprefix('a ')}s" if item.startswith("a ") else f"a collection of {item}"
     if isinstance(kind, type) and issubclass(kind, Mapping):
-        return " to ".join(["a mapping of strings", *map(_describe, args[1:])])
-    name = f"a class of {_describe(args[0])}" if kind is type and args else getattr(kind, "__name__", kind)
+        return " to ".join(["a mapping of strings", *map(describe_type, args[1:])])
+    name = f"a class of {describe_type(args[0])}" if kind is type and args else getattr(kind, "__name__", kind)
     return words.get(kind) or str(name)

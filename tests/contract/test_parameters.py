@@ -105,7 +105,11 @@ def test_sizes_of_a_chunk_are_those_that_are_tested():
             {"method": "hdbscan", "linkage": "average"},
             "linkage can be given with method='hac' only",
         ),
-        ("discourse", {"connectives": {5: "weak"}}, "connectives must be a mapping with text keys or None, got {5"),
+        (
+            "discourse",
+            {"connectives": {5: "weak"}},
+            "connectives must be a mapping of strings to anything or None, got {5",
+        ),
         ("bayesseg", {"word_splitter": "spaces"}, "word_splitter must be a callable or None"),
         ("llm-chaptering", {"temperature": 50}, "temperature must be in 0..2, got 50"),
     ],

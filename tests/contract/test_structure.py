@@ -87,15 +87,6 @@ def places(metadata):
     return {key: metadata[key] for key in ("clause", "section", "title_path")}
 
 
-def test_the_command_explains_broken_json(tmp_path):
-    (tmp_path / "law.md").write_text(LAW)
-    result = CliRunner().invoke(
-        main, ["chunk", str(tmp_path / "law.md"), "-p", r'headings={"article": "^Article (\d+)"}']
-    )
-    assert result.exit_code != 0
-    assert "headings must be valid JSON (in which each backslash is doubled)" in result.output
-
-
 def test_a_chunk_within_a_paragraph_is_on_its_own_pages():
     pages = [" ".join(f"Page {page} has line {i}." for i in range(3)) for page in range(1, 40)]
     chunks = RecursiveChunker(max_tokens=40).chunk("\f".join(pages))

@@ -39,12 +39,7 @@ def test_each_entry_is_a_unit_or_ends_one(entries, end):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "He waited.... Then he left. ",
-        "It costs 22 .... Then he left.",
-        "He said it ... twice. She is here.",
-    ],
+    "text", ["He waited.... Then he left. ", "It costs 22 .... Then he left.", "He said it ... twice. She is here."]
 )
 def test_other_dots_decide_as_before(text):
     assert len(sentences(text)) == 2

@@ -70,7 +70,6 @@ if TYPE_CHECKING:  # imported where it is needed, which takes long and is rare
     from advchunk.models.embedders import EmbedderLike
     from advchunk.text.splitters import SplitterLike
 
-_DIMENSIONS = 2048  # of vectors of words: few enough to hold, and little noise (benchmarks/LANGUAGES.md)
 _KIND = attrgetter("kind")
 _log = logging.getLogger("advchunk")
 
@@ -587,9 +586,10 @@ class SegmentingChunker(Chunker):
     def segmentation(self, units: Units) -> Segmentation:
         """Segment existing units, such as an annotator's; their sizes are counted, but not enforced."""
         require(isinstance(units, Units), "units must be Units", units)
-        limits = Limits(self.max_tokens, self.size("min_tokens"), self.size("overlap_tokens"), self.counter)
         if len(units) < 2:
             return Segmentation(np.arange(len(units) + 1))
+        limits = Limits(self.max_tokens, self.size("min_tokens"), self.size("overlap_tokens"), self.counter)
+        limits = limits.for_units(units)
         own = self.in_language_of(Document(units.text))
         (segmentation,) = drive([Job(own.decide(replace(units, sizes=limits.counter.counts(units.strings())), limits))])
         return segmentation
@@ -651,17 +651,9 @@ class VectorsChunker(SegmentingChunker):
         return self.embed_texts(units.strings())
 
     def embed_texts(self, texts: Sequence[str]) -> Plan[Floats]:
-        """Ask for the vector of each text, (n, d) unit rows; texts too long for the embedder are embedded in parts.
-
-        In a language that the embedder does not know, they are vectors of words (`HashedWords`).
-        """
-        from advchunk.models.embedders import as_embedder
-        from advchunk.models.hashed_words import HashedWords
-
+        """Ask for the vector of each text, (n, d) unit rows (`ChunkVectors.embed`), in the language of all."""
         language = language_of(" ".join(texts)) if self.language == AUTO else self.language
-        if as_embedder(self.embedder).knows(language):
-            return self._chunk_vectors.embed(texts)
-        return completed(HashedWords(_DIMENSIONS, language).embed(texts))
+        return self._chunk_vectors.embed(texts, language)
 
 
 class EmbeddingChunker(VectorsChunker):

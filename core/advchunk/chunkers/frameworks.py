@@ -14,15 +14,7 @@ from advchunk.building.layout import LINES
 from advchunk.chunkers.base import Chunker, VectorsChunker
 from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.docstrings import parameter_entries
-from advchunk.records import (
-    Chunk,
-    MetadataWriter,
-    Span,
-    evolve,
-    remove_written,
-    write_metadata,
-    written_metadata,
-)
+from advchunk.records import Chunk, MetadataWriter, Span, evolve, remove_written, write_metadata, written_metadata
 from advchunk.text.tiling import line_ends
 
 _NESTED = frozenset({"pages", "boxes", "sources", "speakers"})  # metadata of the core that is not flat

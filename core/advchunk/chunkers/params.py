@@ -34,7 +34,7 @@ from typing import (
 
 from advchunk.chunkers.docstrings import with_experimental_note, with_inherited_parameters
 from advchunk.chunkers.other_names import check_names
-from advchunk.errors import did_you_mean, require
+from advchunk.errors import describe_type, did_you_mean, require
 from advchunk.readers.formats import check_markup
 from advchunk.text.detection import AUTO
 from advchunk.text.patterns import check_patterns
@@ -171,7 +171,7 @@ class Params:
             if (value := getattr(self, name)) is not getattr(cls, name):
                 if not (hint is int and type(value) is int and abs(value) < 2**63):
                     if not _fits(value, hint):
-                        require(False, f"{name} must be {_describe_type(hint)}{_closest(value, hint)}", value)
+                        require(False, f"{name} must be {describe_type(hint)}{_closest(value, hint)}", value)
                     rule = f"{name} must be 0 or have a magnitude of 1e-100..1e100 (below 2^63 for a whole number)"
                     require(_is_computable(value), rule, value)
                 if (own := ranges.get(name)) and (value is None or not own.least < value < own.most):
@@ -363,18 +363,6 @@ def _is_computable(value: Any) -> bool:
     if isinstance(value, float):
         return value == 0 or 1e-100 <= abs(value) <= 1e100
     return not isinstance(value, int) or abs(value) < 2**63
-
-
-def _describe_type(hint: Any) -> str:
-    """Return the name of a type, for error messages."""
-    if get_origin(hint) is Literal:
-        return "one of " + ", ".join(map(repr, get_args(hint)))
-    if get_origin(hint) in {Union, UnionType}:
-        return " or ".join(map(_describe_type, get_args(hint)))
-    if get_origin(hint) in {list, tuple}:
-        return "a list of texts"
-    words = {int: "a whole number", float: "a number", bool: "true or false", str: "text", type(None): "None"}
-    return words.get(hint, "a mapping with text keys" if get_origin(hint) is Mapping else str(hint))
 
 
 @dataclass(kw_only=True)

@@ -89,14 +89,7 @@ def keep_all(document: Document, chunks: list[Chunk], _: float) -> tuple[Documen
     return document, chunks
 
 
-def enriching(
-    enricher: Any, chunker: Chunker, convert: Callable[[Document, list[Chunk], float], Any]
-) -> Callable[[Document, list[Chunk], float], Any]:
-    """Return a function that adds contexts to the chunks of a document before it converts them."""
-    return partial(_enrich, enricher, chunker, convert)
-
-
-def _enrich(
+def enrich_and_convert(
     enricher: Any,
     chunker: Chunker,
     convert: Callable[[Document, list[Chunk], float], Any],
@@ -104,6 +97,7 @@ def _enrich(
     chunks: list[Chunk],
     seconds: float,
 ) -> Any:
+    """Return the chunks of a document with contexts, converted; with `partial`, a ``convert`` of `SourceChunker`."""
     return convert(document, enricher.enrich(chunker.read(document), chunks), seconds)
 
 
@@ -301,11 +295,9 @@ class ChunkedFiles:
                         yield document, chunks
                     else:
                         handle(Failure(index, name, ConfigurationError("another document has the same name")))
-                for _ in range(last, index):
-                    reporter.update()
+                reporter.update(index - last)
                 last = index
-            for _ in range(last, len(run.files)):
-                reporter.update()
+            reporter.update(len(run.files) - last)
         if not self.inventory.is_complete:
             _log.warning("%s", self.inventory)
         if self.failures:

@@ -13,12 +13,13 @@ from advchunk.building.layout import fit_to_blocks, plain_levels, tile_prose
 from advchunk.building.long_texts import embed_long_texts
 from advchunk.building.positions import count_tokens
 from advchunk.building.sizes import WITHIN_SENTENCE, Limits
-from advchunk.engine import EmbedTokens, Job, Plan, adrive, drive
+from advchunk.engine import EmbedTokens, Job, Plan, adrive, completed, drive
 from advchunk.errors import checked, require
 from advchunk.models import context_vectors
 from advchunk.models.cache import CacheLike, with_cache
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import EmbedderLike, as_embedder
+from advchunk.models.hashed_words import HashedWords
 from advchunk.models.token_embedders import CheckedDocumentEmbedder, as_token_embedder
 from advchunk.readers import formats
 from advchunk.records import Chunk, Document, Floats, Span, Units, evolve
@@ -28,6 +29,7 @@ from advchunk.text.tiling import Tiler, paragraphs
 
 Vectors: TypeAlias = Literal["none", "plain", "context", "units", "late"]
 KINDS: tuple[str, ...] = get_args(Vectors)
+_DIMENSIONS = 2048  # of vectors of words: few enough to hold, and little noise (benchmarks/LANGUAGES.md)
 
 
 @dataclass(frozen=True)
@@ -66,9 +68,15 @@ class ChunkVectors:
         """The embedder with its cache."""
         return with_cache(as_embedder(self.embedder, self.batch_size), self.cache)
 
-    def embed(self, texts: Sequence[str]) -> Plan[Floats]:
-        """Ask for the vector of each text, (n, d) unit rows; texts too long for the embedder are embedded in parts."""
-        return embed_long_texts(texts, as_embedder(self.embedder), self.model)
+    def embed(self, texts: Sequence[str], language: str | None = None) -> Plan[Floats]:
+        """Ask for the vector of each text, (n, d) unit rows; texts too long for the embedder are embedded in parts.
+
+        In a ``language`` that the embedder does not know, they are vectors of words (`HashedWords`).
+        """
+        embedder = as_embedder(self.embedder)
+        if language is None or embedder.knows(language):
+            return embed_long_texts(texts, embedder, self.model)
+        return completed(HashedWords(_DIMENSIONS, language).embed(texts))
 
     def add(self, chunks: list[Chunk], text: str, units: Callable[[], Units]) -> Plan[list[Chunk]]:
         """Add vectors to chunks, whose spans index ``text``; ``units`` (sentences) is called for "units" only."""

@@ -13,7 +13,7 @@ import click
 
 from advchunk.chunkers.catalog import default_name
 from advchunk.chunkers.frameworks import flatten_spans
-from advchunk.chunkers.sources import NameSet, SourceChunker, SourceRun, document_name, enriching, keep_all
+from advchunk.chunkers.sources import NameSet, SourceChunker, SourceRun, document_name, enrich_and_convert, keep_all
 from advchunk.cli.files import list_inputs, open_output, open_resumable, read_input, report_inventory
 from advchunk.cli.options import (
     ChunkerCommand,
@@ -84,7 +84,7 @@ def chunk_command(
     with report_errors():
         rule = f"--workers must be 1 for {chunker.algorithm}, which chunks all documents together"
         require(workers == 1 or not chunker.is_corpus_level, rule, workers)
-    convert = enriching(enricher, chunker, _FORMATS[form]) if enricher else _FORMATS[form]
+    convert = partial(enrich_and_convert, enricher, chunker, _FORMATS[form]) if enricher else _FORMATS[form]
     process = SourceChunker(chunker, keep_all if estimate else convert, partial(read_input, **reading))
     inventory = Inventory()
     names = list_inputs(files, inventory, out)

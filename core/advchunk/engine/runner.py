@@ -199,13 +199,14 @@ class ProgressReporter:
         if self._bar is not None:
             self._bar.close()
 
-    def update(self) -> None:
-        """Count one more item."""
-        self._count += 1
-        if self._bar is not None:
-            self._bar.update()
-        if self._callback is not None:
-            self._callback(self._count)
+    def update(self, number: int = 1) -> None:
+        """Count more items, one by one for a callback."""
+        for _ in range(number):
+            self._count += 1
+            if self._bar is not None:
+                self._bar.update()
+            if self._callback is not None:
+                self._callback(self._count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,13 +58,12 @@ def run_in_processes(
     workers: int,
     size: Callable[[_Item], int],
     setup: Callable[[], object] | None = None,
-    max_deaths: int | None = None,
 ) -> Generator[_R | WorkerDied, None, None]:
     """Yield the result of each item, in order, or a `WorkerDied` for an item that kills its processes.
 
     There is no fork, which would share threads and GPUs. Processes map the arrays inside ``process`` and ``setup``
     (called once in each) from a file, so that all share their memory. If one dies, another takes its place, and its
-    items are done again, each alone; an item is given up once it has killed ``max_deaths`` >= 1 alone, 3 for None.
+    items are done again, each alone; an item is given up once it has killed three alone.
     Messages of the log are those of the calling process. If the caller stops early, the processes are killed.
 
     ``items`` are read as needed, some batches per process at a time; a batch has a total ``size`` of 2^14 at first,
@@ -73,7 +72,7 @@ def run_in_processes(
     """
     with TemporaryDirectory(prefix="advchunk-", ignore_cleanup_errors=True) as folder:
         shared = _write_shared((process, setup, _log.getEffectiveLevel()), Path(folder) / "arrays")
-        pool = [_Worker[_Item, _R](shared, max_deaths or MAX_DEATHS) for _ in range(workers)]
+        pool = [_Worker[_Item, _R](shared) for _ in range(workers)]
         idle = SimpleQueue[_Worker[_Item, _R]]()
         for worker in pool:
             idle.put(worker)
@@ -125,8 +124,8 @@ class _Died(Exception):  # noqa: N818
 class _Worker(Generic[_Item, _R]):
     """A process that does one batch at a time, so that it is known what it died of; then another is started."""
 
-    def __init__(self, shared: Path, max_deaths: int) -> None:
-        self._shared, self._max_deaths = shared, max_deaths
+    def __init__(self, shared: Path) -> None:
+        self._shared = shared
         self._process: BaseProcess | None = None
         self._pipe: Connection[Any, Any] | None = None
         self._killed = False
@@ -138,10 +137,10 @@ class _Worker(Generic[_Item, _R]):
             return [self._run_alone(item) for item in batch]
 
     def _run_alone(self, item: _Item) -> _R | WorkerDied:
-        for _ in range(self._max_deaths):
+        for _ in range(MAX_DEATHS):
             with suppress(_Died):
                 return self._call([item])[0]
-        return WorkerDied(f"{self._max_deaths} worker processes died of it: killed, crashed, or out of memory")
+        return WorkerDied(f"{MAX_DEATHS} worker processes died of it: killed, crashed, or out of memory")
 
     def _call(self, batch: Sequence[_Item]) -> Sequence[_R]:
         try:

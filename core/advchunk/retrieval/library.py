@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from advchunk.chunkers.base import Chunker
-from advchunk.chunkers.sources import SourceChunker, SourceResult, SourceRun, enriching, keep_all, read_source
+from advchunk.chunkers.sources import SourceChunker, SourceResult, SourceRun, enrich_and_convert, keep_all, read_source
 from advchunk.engine.runner import Failure
 from advchunk.errors import require
 from advchunk.readers.sources import Inventory
@@ -145,7 +145,7 @@ class Library:
         batch, unread, failures = _Batch(), {*places.values(), *gone}, list[tuple[str, Exception | str]]()
         for place in gone:
             self._forget(place, batch)
-        convert = enriching(reader.enricher, reader.chunker, _keep) if reader.enricher else _keep
+        convert = partial(enrich_and_convert, reader.enricher, reader.chunker, _keep) if reader.enricher else _keep
         for file, result in reader.results(list(places), inventory, convert):
             place = places[file]
             if place in unread:

@@ -50,25 +50,24 @@ def header(text: str) -> tuple[str, list[str], int]:
     rows = _rows(text)
     if not rows:
         return "", [], 0
-    end = rows[1][0].start if len(rows) > 1 else _end(text)
-    caption = _CAPTION.search(text, 0, _body(text))
+    start, end = _inside(text)
+    end = rows[1][0].start if len(rows) > 1 else end
+    caption = _CAPTION.search(text, 0, start)
     ends = [*(cell.start for cell in rows[0][1:]), end]
     names = [" ".join(text[cell.text : stop].split()) for cell, stop in zip(rows[0], ends, strict=True)]
     return caption["caption"].strip() if caption else "", names, end
 
 
-def _body(text: str) -> int:
+def _inside(text: str) -> tuple[int, int]:
+    """Return the span between the lines around a table."""
     opening = _FENCE.search(text)
-    return opening.end() if opening else 0
-
-
-def _end(text: str) -> int:
-    closing = _FENCE.search(text, _body(text))
-    return closing.start() if closing else len(text)
+    start = opening.end() if opening else 0
+    closing = _FENCE.search(text, start)
+    return start, closing.start() if closing else len(text)
 
 
 def _cells(text: str) -> Iterator[_Cell]:
-    for match in _CELL.finditer(text, _body(text), _end(text)):
+    for match in _CELL.finditer(text, *_inside(text)):
         columns = min(int(match["copies"] or match["span"] or 1), _MOST_COLUMNS)
         yield _Cell(match.start(), match.end(), columns)
 
@@ -87,7 +86,7 @@ def _rows(text: str) -> list[list[_Cell]]:
 
 def _width(text: str) -> int:
     """Return the number of columns: that of the attributes, or of the cells in the first line."""
-    declared = _COLUMNS.search(text, 0, _body(text))
+    declared = _COLUMNS.search(text, 0, _inside(text)[0])
     if declared and declared[3]:
         return max(min(int(declared[3]), _MOST_COLUMNS), 1)
     if declared:

@@ -322,10 +322,15 @@ def _html_tags(text: str) -> Iterator[_Tag]:
         depth += name == "table" and not close
 
 
-def _html_rows(text: str) -> list[_Row]:
+def _own_tags(text: str) -> list[_Tag]:
+    """Return the tags of the outermost rows, and of what is beside them."""
     tags = list(_html_tags(text))
     depth = min((tag.depth for tag in tags if tag.name == "tr" and not tag.close), default=0)
-    tags = [tag for tag in tags if tag.depth == depth]
+    return [tag for tag in tags if tag.depth == depth]
+
+
+def _html_rows(text: str) -> list[_Row]:
+    tags = _own_tags(text)
     in_head = accumulate(tags, lambda inside, tag: not tag.close if tag.name == "thead" else inside, initial=False)
     heads = [*in_head][1:]
     opens = [i for i, tag in enumerate(tags) if not tag.close and tag.name in _ROWS_BEGIN]
@@ -360,9 +365,7 @@ def _html_head(text: str) -> Head:
     end = table[last - 1].end
     caption, below = "", dict[int, int]()  # the rows that a cell above still spans, by column
     header, part = list[list[str]](), text[:end]
-    tags = list(_html_tags(part))
-    depth = min((tag.depth for tag in tags if tag.name == "tr" and not tag.close), default=0)
-    tags = [tag for tag in tags if tag.depth == depth and tag.name in {"tr", "td", "th", "caption", "thead", "tbody"}]
+    tags = [tag for tag in _own_tags(part) if tag.name in {"tr", "td", "th", "caption", "thead", "tbody"}]
     for tag, after in zip(tags, [*tags[1:], None], strict=True):
         inner = plain_html(part[tag.end : after.start if after else end])
         if tag.name == "caption" and not tag.close:

@@ -163,7 +163,7 @@ def test_sentences_may_be_found_otherwise():
         ({"connectives": {"and": "loud"}}, "connective 'and' must be 'strong', 'weak' or 'none', got 'loud'"),
         ({"connectives": {"and": {"strength": "weak"}}}, "connective 'and' must be 'strong', 'weak' or 'none'"),
         ({"connectives": {"; and": "weak"}}, "a connective must begin with a letter, got '; and'"),
-        ({"connectives": ["and"]}, r"connectives must be a mapping with text keys or None, got \['and'\]"),
+        ({"connectives": ["and"]}, r"connectives must be a mapping of strings to anything or None, got \['and'\]"),
     ],
 )
 def test_a_parameter_out_of_range_is_refused(params, message):
