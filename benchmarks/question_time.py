@@ -3,6 +3,7 @@ See RETRIEVAL.md.
 
 python benchmarks/question_time.py --data DIR [--sets chroma ohr/law ...] [--embedder minilm] [--only index store]
     [--every 1] [--store DIR] [--processes N]
+python benchmarks/question_time.py --data DIR --only coverage scorer [--scorer minilm] [--sets ...] [--every 1]
 
 DIR holds a folder for each set, with texts and questions.jsonl. Every row returns passages or chunks that are whole and
 within the budget, and is scored by the characters of the answers in them. The rows:
@@ -16,6 +17,9 @@ store  the first 50 hits by vectors of LangChain's chunks of 800 characters: as 
        EmbeddingsFilter, by LlamaIndex's SentenceEmbeddingOptimizer, by trimwise, by BM25 (as Lucene's
        UnifiedHighlighter); the best sentences with two on either side (as QASC, arXiv 2605.22834); cut again, with
        nothing around them, and with the texts
+
+coverage  the best coverage of a passage for each question, with and without the documents that answer it
+scorer  question time by words alone, and with the cosines of a model, by thirds of the words that an answer shares
 
 The time of a question is that of search and of what follows in 1,000 tokens, with the questions one after another; that
 of indexing is the time to split, to embed, and to build the index.
@@ -34,6 +38,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +62,7 @@ from advchunk.retrieval import (
     assemble_passages,
     rerank_by_neighbors,
 )
+from advchunk.text.search_terms import query_terms, term_counts
 from advchunk.text.sentences import sentences
 
 SETS = (
@@ -68,6 +74,8 @@ BUDGET = 1000  # in which questions are timed
 SIZES = (60, 130, 260, 512)
 SIZE = 130
 DEPTH = 200  # chunks that are ranked
+LEAST = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # coverage of a passage that is kept
+WEIGHTS = (0.1, 0.2, 0.4, 0.8)  # of a model, where words have 1
 HITS = 50
 CHARACTERS = 800
 QUESTION_TIME, BEST = "question time", "best of these sizes, chosen afterwards"
@@ -176,14 +184,19 @@ def fill(ranked: Iterable[Piece], budget: int) -> list[Piece]:
 # An index of ours.
 
 
+def retriever_of(data: Set, size: int = SIZE, cutter: PassageCutter | None = None) -> Retriever:
+    """Return the index of chunks of a size."""
+    groups = RecursiveChunker(max_tokens=size, language=data.language).chunk_many(data.documents)
+    by_name = {document.id: group for document, group in zip(data.documents, groups, strict=True)}
+    return Retriever(by_name, embedder=data.embedder, language=data.language, cutter=cutter)
+
+
 def index_rows(data: Set) -> dict[str, Row]:
     """Return the rows of chunks of fixed sizes, and of question time."""
     retrievers = dict[int, Retriever]()
     for size in SIZES:
         start = time.perf_counter()
-        groups = RecursiveChunker(max_tokens=size, language=data.language).chunk_many(data.documents)
-        by_name = {document.id: group for document, group in zip(data.documents, groups, strict=True)}
-        retrievers[size] = Retriever(by_name, embedder=data.embedder, language=data.language)
+        retrievers[size] = retriever_of(data, size)
         data.indexing[f"chunks of {size}"] = time.perf_counter() - start
     data.indexing[FUSED] = sum(data.indexing.values())
     data.indexing[QUESTION_TIME] = data.indexing[f"chunks of {SIZE}"]
@@ -466,6 +479,48 @@ def _located(parts: Iterable[tuple[str, int, str]], data: Set) -> Iterator[Piece
         yield Piece(name, spans, int(data.embedder.counter(text)))
 
 
+# Passages that answer, and a model beside the words.
+
+
+def coverage_row(data: Set) -> str:
+    """Return the AUROC of a set, and the percentages of questions of which a passage is kept, with the documents that
+    answer and without them.
+    """
+    retriever, cutter, best = retriever_of(data), PassageCutter(tokenizer=data.embedder.counter), list[list[float]]()
+    for question in data.questions:
+        hits, answering = retriever.search(question.text, 2 * DEPTH), {name for name, _ in question.references}
+        others = [hit for hit in hits if hit.document not in answering]
+        cuts = [cutter.cut(question.text, own[:DEPTH], BUDGET) for own in (hits, others)]
+        best.append([max((passage.coverage for passage in passages), default=0.0) for passages in cuts])
+    there, absent = np.array(best).T
+    area = (there[:, None] > absent).mean() + (there[:, None] == absent).mean() / 2
+    kept = [f"{100 * (there >= least).mean():.0f} / {100 * (absent >= least).mean():.0f}" for least in LEAST]
+    return f"| {data.name} | {len(there)} | {area:.3f} | {' | '.join(kept)} |"
+
+
+def scorer_row(data: Set, model: Any) -> str:
+    """Return the recall by words alone, and what a model at each weight adds: all, and by thirds of shared words."""
+    embedder, rows = as_embedder(model), dict[str, Floats]()
+
+    def score(question: str, texts: Sequence[str]) -> Floats:
+        new = [text for text in dict.fromkeys([question, *texts]) if text not in rows]
+        rows.update(zip(new, embedder.embed(new), strict=True))
+        return np.stack([rows[text] for text in texts]) @ rows[question]
+
+    cutters = [None, *(PassageCutter(scorer=score, scorer_weight=weight) for weight in WEIGHTS)]
+    retrievers, recalls, shared = [retriever_of(data, cutter=cutter) for cutter in cutters], [], []
+    for question in data.questions:
+        recalls.append([scores(pieces_of(own.passages(question.text, 200)), question)[0] for own in retrievers])
+        answer = " ".join(data.texts[name][slice(*span)] for name, span in question.references)
+        asked = query_terms(question.text).keys()
+        shared.append(len(asked & term_counts(answer)[0].keys()) / max(len(asked), 1))
+    values, cells = 100 * np.array(recalls), list[str]()
+    parts = [np.arange(len(values)), *np.array_split(np.argsort(shared, kind="stable"), 3)]
+    for gains in (values[:, 1:] - values[:, :1]).T:
+        cells.append(" ".join(f"{gains[own].mean():+.1f}" for own in parts))
+    return f"| {data.name} | {len(values)} | {values[:, 0].mean():.1f} | {' | '.join(cells)} |"
+
+
 PARTS: Mapping[str, Callable[[Set], dict[str, Row]]] = {"index": index_rows, "store": store_rows}
 
 
@@ -591,7 +646,8 @@ def main() -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--embedder", help="minilm, or a model name; by default the embedded one")
-    parser.add_argument("--only", nargs="+", choices=("index", "store"), default=["index", "store"])
+    parser.add_argument("--only", nargs="+", choices=("index", "store", "coverage", "scorer"), default=[*PARTS])
+    parser.add_argument("--scorer", default="minilm", help="an embedder beside the words")
     parser.add_argument("--store", type=Path, help="folder for scores, to resume from")
     parser.add_argument("--every", type=int, default=1, help="use every so many questions")
     parser.add_argument("--processes", type=int, default=1)
@@ -599,6 +655,9 @@ def main() -> None:
     if args.store:
         args.store.mkdir(parents=True, exist_ok=True)
     every = {name: args.every * EVERY.get(name, 1) for name in args.sets}
+    extra = {"coverage": coverage_row, "scorer": partial(scorer_row, model=args.scorer)}
+    for name, of in product(args.sets, [of for of in extra if of in args.only]):
+        print(of, extra[of](Set.read(args.data, name, as_embedder(args.embedder), every[name])), flush=True)
     jobs = [
         (args.data, name, part, args.embedder, every[name]) for part in PARTS if part in args.only for name in args.sets
     ]

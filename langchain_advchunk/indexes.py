@@ -37,7 +37,7 @@ class IndexRetriever(CheckedModel, BaseRetriever):
 
     Parameters
     ----------
-    index : the path of a file, which is made if it is absent, or a `StoredRetriever` or `Retriever`.
+    index : the path of a file, created if it does not exist, or a `StoredRetriever` or `Retriever`.
     chunker : a chunker of the core, for `add_documents`; None is ``RecursiveChunker(max_tokens=100)``.
     budget : tokens of all passages, >= 1; None returns ``k`` chunks.
     k : chunks to return, >= 1; ``invoke(query, k=3)`` returns so many chunks.

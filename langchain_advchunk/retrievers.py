@@ -69,10 +69,10 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     Chunks beside good hits are found even if they do not match the query (`advchunk.retrieval.rerank_by_neighbors`).
     They come from ``chunks``, from ``texts``, or from the store if it is an `InMemoryVectorStore`, `Chroma`, or
     `QdrantVectorStore`. The index of the words of ``chunks`` does not follow the store: make a new retriever after
-    changes. Places are read from our metadata (`chunk_spans`) or from ``start_index``, or found in ``texts``; what has
-    none, and hits that are not among the chunks, are said in the log.
+    changes. Offsets are read from the metadata of our splitters (`chunk_spans`) or from ``start_index``, or found in
+    ``texts``; the log names chunks without a place, and hits that are not among the chunks.
 
-    Results are chunks with ``relevance_score`` and ``citation`` in their metadata or, with a ``budget``, passages as
+    Results are chunks with ``relevance_score`` and ``citation`` in their metadata or, with a ``budget``, passages like
     those of `PassageCompressor`. Of chunks of several levels, pass all as ``chunks``; the store may have the leaves
     alone. ``invoke`` and ``ainvoke`` take ``k``, ``budget``, ``search``, and ``chunk_filter`` for one query; other
     arguments are added to ``search_kwargs``.

@@ -10,7 +10,7 @@ from advchunk.chunkers.by_page.layout_aware import LayoutAwareParams
 from advchunk.chunkers.by_size import RecursiveParams, SlidingWindowParams
 from advchunk.chunkers.by_topic.hierarchical import HierarchicalParams
 from advchunk.chunkers.by_topic.margin import MarginSamplingParams
-from advchunk.chunkers.by_topic.mst.distances import MSTSemanticParams
+from advchunk.chunkers.by_topic.mst import MSTSemanticParams
 from advchunk.chunkers.by_topic.optimal import OptimalSemanticParams
 from advchunk.chunkers.by_topic.perplexity import PerplexityParams
 from advchunk.chunkers.by_topic.threshold import SemanticThresholdParams

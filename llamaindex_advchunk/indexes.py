@@ -35,7 +35,7 @@ class IndexRetriever(BaseRetriever):
 
     Parameters
     ----------
-    index : the path of a file, which is made if it is absent, or a `StoredRetriever` or `Retriever`.
+    index : the path of a file, created if it does not exist, or a `StoredRetriever` or `Retriever`.
     chunker : a chunker of the core, for `add_documents`; None is ``RecursiveChunker(max_tokens=100)``.
     budget : tokens of all passages, >= 1; None returns ``similarity_top_k`` chunks.
     similarity_top_k : chunks to return, >= 1.

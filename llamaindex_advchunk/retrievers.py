@@ -52,11 +52,11 @@ class AdvchunkRetriever(BaseRetriever):
     search, and again when the index has changed; after other changes, call `refresh`. Without nodes, those beside hits
     come from ``texts``, or from a vector store that has ``get_nodes`` (`StoreNodes`).
 
-    Places are read from our metadata (`chunk_spans`) or from ``start_char_idx``. Nodes without are located in their
-    document if that is known; others are in the order of their links. What has no place, and hits that are not among
-    the nodes, are said in the log.
+    Offsets are read from the metadata of our parsers (`chunk_spans`) or from ``start_char_idx``. Without them, a node
+    is found in its document by its text, if the document is known, and else keeps the order of its links. The log
+    names nodes without a place, and hits that are not among the nodes.
 
-    Results are nodes with a ``citation`` in their metadata or, with a ``budget``, passages as those of
+    Results are nodes with a ``citation`` in their metadata or, with a ``budget``, passages like those of
     `PassagePostprocessor`. What is added is hidden from embedder and language model. A blank query has no results in
     an index. Of nodes of several levels, the index may have the leaves alone, with all in its docstore or in
     ``nodes``. Rows of a chunk, such as those of ``vectors="units"``, count as their chunk, which ranks by its best row.

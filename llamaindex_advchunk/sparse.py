@@ -16,8 +16,8 @@ SparseEncoder: TypeAlias = Callable[[list[str]], tuple[list[list[int]], list[lis
 def qdrant_words(words: SparseWords) -> tuple[SparseEncoder, SparseEncoder]:
     """Return ``sparse_doc_fn`` and ``sparse_query_fn`` of LlamaIndex's ``QdrantVectorStore``.
 
-    With ``rarity="store"``, pass it ``sparse_config=SparseVectorParams(modifier=Modifier.IDF)``, else none: it does not
-    check it. It embeds the text of a node with all metadata that is not hidden from the embedder.
+    With ``rarity="store"``, also pass ``sparse_config=SparseVectorParams(modifier=Modifier.IDF)``, and only then: the
+    store does not check it. It embeds the text of a node with all metadata that is not hidden from the embedder.
 
     >>> from advchunk.retrieval import SparseWords
     >>> encode_texts, encode_queries = qdrant_words(SparseWords(40, rarity="store"))

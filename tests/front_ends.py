@@ -136,21 +136,14 @@ def llamaindex(name, texts, tokenizer=None, **params):
         tokenizer=tokenizer, **{**STAND_INS.get(name, {}), **possible(name, params)}
     )
     nodes = parser.get_nodes_from_documents([LlamaIndexDocument(text=text, id_=str(i)) for i, text in enumerate(texts)])
-    pairs = [
-        (n, () if n.start_char_idx is None else spans_of(n.metadata, n.start_char_idx, n.end_char_idx)) for n in nodes
-    ]
-    return [
-        Piece(
-            n.text,
-            spans,
-            n.metadata["token_count"],
-            n.node_id,
-            n.metadata["level"],
-            getattr(n.parent_node, "node_id", None),
-            n.metadata.get("context", ""),
-        )
-        for n, spans in pairs
-    ]
+    return [llamaindex_piece(node) for node in nodes]
+
+
+def llamaindex_piece(node):
+    metadata, start = node.metadata, node.start_char_idx
+    spans = () if start is None else spans_of(metadata, start, node.end_char_idx)
+    parent, context = getattr(node.parent_node, "node_id", None), metadata.get("context", "")
+    return Piece(node.text, spans, metadata["token_count"], node.node_id, metadata["level"], parent, context)
 
 
 FRONT_ENDS = {"core": core, "langchain": langchain, "llamaindex": llamaindex}

@@ -73,11 +73,3 @@ def count_words(text: str) -> int:
     if "deadly" in text:
         os.kill(os.getpid(), signal.SIGKILL)
     return len(text.split())
-
-
-def write_to_folder(documents):
-    """Write each chunk to a file of its id."""
-    store = Path(os.environ["ADVCHUNK_STORE"])
-    for name, chunks in documents.items():
-        for chunk in chunks:
-            (store / chunk.id).write_text(f"{name}: {chunk.text}", "utf-8")

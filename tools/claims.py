@@ -20,7 +20,6 @@ CODE = re.compile(r"^```.*?^```$|`[^`\n]*`|<[^>]*>", re.DOTALL | re.MULTILINE)
 DEFAULTS = {
     "3.11": "pyproject.toml, requires-python",
     "5,000": "max_units",
-    "3,000": "max_tokens of universal-semantic",
     "3.1": "a number of a clause",
 }
 

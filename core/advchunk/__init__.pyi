@@ -8,7 +8,7 @@ from advchunk.chunkers.by_size import RecursiveChunker as RecursiveChunker
 from advchunk.chunkers.by_size import SlidingWindowChunker as SlidingWindowChunker
 from advchunk.chunkers.by_topic.hierarchical import HierarchicalChunker as HierarchicalChunker
 from advchunk.chunkers.by_topic.margin import MarginSamplingChunker as MarginSamplingChunker
-from advchunk.chunkers.by_topic.mst.chunker import MSTSemanticChunker as MSTSemanticChunker
+from advchunk.chunkers.by_topic.mst import MSTSemanticChunker as MSTSemanticChunker
 from advchunk.chunkers.by_topic.optimal import OptimalSemanticChunker as OptimalSemanticChunker
 from advchunk.chunkers.by_topic.perplexity import PerplexityChunker as PerplexityChunker
 from advchunk.chunkers.by_topic.threshold import SemanticThresholdChunker as SemanticThresholdChunker

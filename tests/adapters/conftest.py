@@ -2,6 +2,7 @@
 into."""
 
 import asyncio
+import logging
 import tempfile
 from inspect import iscoroutinefunction
 from pathlib import Path
@@ -16,6 +17,13 @@ def pytest_pyfunc_call(pyfuncitem):
     names = pyfuncitem._fixtureinfo.argnames
     asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
     return True
+
+
+@pytest.fixture
+def warnings(caplog):
+    """Return what was logged."""
+    caplog.set_level(logging.WARNING, "advchunk")
+    return lambda: [record.getMessage() for record in caplog.records if record.name == "advchunk"]
 
 
 @pytest.fixture

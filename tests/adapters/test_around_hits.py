@@ -106,9 +106,8 @@ class TestLangChain:
         store = stored(chunked())
         retrieved(store)
         retrieved(store, texts=StoreChunks(store))
-        assert {"the store InMemoryVectorStore has 4 chunks or more" in message for message in caplog.messages} == {
-            True
-        }
+        assert caplog.messages
+        assert all("the store InMemoryVectorStore has 4 chunks or more" in message for message in caplog.messages)
 
     def test_without_neighbors_or_a_budget_nothing_is_asked(self):
         def fail(*_):
@@ -222,17 +221,8 @@ class TestLlamaIndex:
         assert ANSWER in [text for text, *_ in expected]
         docstore = SimpleDocumentStore()
         docstore.add_documents(nodes)
-        kept = [
-            (
-                node.ref_doc_id,
-                node.start_char_idx,
-                node.end_char_idx,
-                node.text,
-                node.node_id,
-                json.dumps(node.metadata),
-            )
-            for node in nodes
-        ]
+        columns = ("ref_doc_id", "start_char_idx", "end_char_idx", "text", "node_id")
+        kept = [(*(getattr(node, name) for name in columns), json.dumps(node.metadata)) for node in nodes]
         for source in (table(tmp_path / "chunks.db", kept), StoreNodes(docstore)):
             recorder = Recorder(source)
             assert self.retrieved(nodes, texts=recorder) == expected

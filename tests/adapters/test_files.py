@@ -1,6 +1,8 @@
-"""Files in both frameworks: their chunks and failures are those of the core, under the name of each file."""
+"""Files in both frameworks: their chunks and failures are those of the core, under the name of each file; and workers."""
 
 import pytest
+from langchain_core.documents import Document as LangChainDocument
+from llama_index.core.schema import Document
 
 import langchain_advchunk
 import llamaindex_advchunk
@@ -8,6 +10,7 @@ from advchunk import AutoChunker
 from advchunk.chunkers.sources import chunk_files
 from advchunk.records import written_metadata
 
+TEXT = "A. x A. A. B. A. "
 FILES = {
     "guide.md": b"# Tea\n\nGreen tea.\n\n```\na\n\nb\n```\n",
     "latin.txt": "Thé\0".encode("cp1252"),
@@ -71,3 +74,14 @@ def test_a_path_a_text_and_several_are_the_same(chunk, tmp_path):
     assert [text for _, text, _ in chunk(latin, encoding="cp1252")] == ["Thé\ufffd"]
     with pytest.raises(FileNotFoundError):
         chunk(tmp_path / "none.md")
+
+
+@pytest.mark.slow
+def test_workers_make_the_chunks_of_one_process():
+    documents, sources = [LangChainDocument(TEXT, id=name) for name in "ab"], [Document(text=TEXT, id_=n) for n in "ab"]
+    splitters = [langchain_advchunk.RecursiveSplitter(max_tokens=4, workers=workers) for workers in (1, 2)]
+    parsers = [llamaindex_advchunk.RecursiveNodeParser(max_tokens=4, workers=workers) for workers in (1, 2)]
+    alone, together = (splitter.split_documents(documents) for splitter in splitters)
+    assert alone == together != []
+    alone, together = ([node.to_dict() for node in parser(sources)] for parser in parsers)
+    assert alone == together != []

@@ -213,11 +213,8 @@ def test_nodes_of_a_corpus_are_linked_across_documents():
             assert node.get_content(MetadataMode.EMBED).strip() == chunk.embed_text
             sources = json.loads(node.metadata["sources"])
             assert "\n".join(CORPUS[name][start:end] for name, start, end in sources) == chunk.embed_text
-    assert nodes == asyncio.run(
-        GraphRAGNodeParser(**SIZES).aget_nodes_from_documents(
-            [Document(text=text, id_=name, metadata={"file": name}) for name, text in CORPUS.items()]
-        )
-    )
+    documents = [Document(text=text, id_=name, metadata={"file": name}) for name, text in CORPUS.items()]
+    assert nodes == asyncio.run(GraphRAGNodeParser(**SIZES).aget_nodes_from_documents(documents))
 
 
 def test_a_corpus_survives_a_pipeline_and_a_document_that_fails():

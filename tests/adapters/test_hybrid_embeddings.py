@@ -86,23 +86,14 @@ def test_the_vectors_are_those_of_the_core(inner):
     in_langchain = HybridEmbeddings(langchain, 64, 0.3)
     in_llamaindex = HybridEmbedding(embed_model=llamaindex, dimensions=64, weight=0.3)
     expected = core.embed(MIXED).tolist()
-    assert in_langchain.embed_documents(MIXED) == asyncio.run(in_langchain.aembed_documents(MIXED)) == expected
-    assert (
-        in_llamaindex.get_text_embedding_batch(MIXED)
-        == asyncio.run(in_llamaindex.aget_text_embedding_batch(MIXED))
-        == expected
-    )
-    assert (
-        in_llamaindex.get_text_embedding(MIXED[0])
-        == asyncio.run(in_llamaindex.aget_text_embedding(MIXED[0]))
-        == expected[0]
-    )
-    assert in_langchain.embed_query(MIXED[0]) == asyncio.run(in_langchain.aembed_query(MIXED[0])) == expected[0]
-    assert (
-        in_llamaindex.get_query_embedding(MIXED[0])
-        == asyncio.run(in_llamaindex.aget_query_embedding(MIXED[0]))
-        == expected[0]
-    )
+    for embed, awaited, texts, vectors in (
+        (in_langchain.embed_documents, in_langchain.aembed_documents, MIXED, expected),
+        (in_langchain.embed_query, in_langchain.aembed_query, MIXED[0], expected[0]),
+        (in_llamaindex.get_text_embedding_batch, in_llamaindex.aget_text_embedding_batch, MIXED, expected),
+        (in_llamaindex.get_text_embedding, in_llamaindex.aget_text_embedding, MIXED[0], expected[0]),
+        (in_llamaindex.get_query_embedding, in_llamaindex.aget_query_embedding, MIXED[0], expected[0]),
+    ):
+        assert embed(texts) == asyncio.run(awaited(texts)) == vectors
     assert in_langchain.embed_documents([]) == asyncio.run(in_langchain.aembed_documents([])) == []
 
 

@@ -32,12 +32,9 @@ SPLIT = {"max_tokens": 50, "markup": "plain"}
 @contextmanager
 def memory(folder):
     path = folder / "store.json"
-    store = (
-        InMemoryVectorStore.load(str(path), DefaultEmbeddings())
-        if path.exists()
-        else InMemoryVectorStore(DefaultEmbeddings())
-    )
-    yield store
+    is_new = not path.exists()
+    store = InMemoryVectorStore(DefaultEmbeddings())
+    yield (store := store if is_new else store.load(str(path), DefaultEmbeddings()))
     store.dump(str(path))
 
 

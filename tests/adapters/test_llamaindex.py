@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from llama_index.core import Settings
 from llama_index.core.ingestion.pipeline import get_transformation_hash
-from llama_index.core.node_parser import MarkdownNodeParser, SentenceSplitter
+from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import Document, ImageDocument, ImageNode, MediaResource, MetadataMode, TextNode
 from pydantic import PrivateAttr, ValidationError
 
@@ -177,16 +177,6 @@ def test_from_defaults_progress_and_settings(capsys):
         RecursiveNodeParser(chunk_size=3, max_tokens=4)
 
 
-@pytest.mark.slow
-def test_workers_parse_as_one_process_does():
-    documents = [Document(text="A. x A. A. B. A. ", id_=name) for name in "ab"]
-    alone, together = (RecursiveNodeParser(max_tokens=4, workers=workers)(documents) for workers in (1, 2))
-    assert len(alone) > 2
-    assert [node.to_dict() for node in together] == [node.to_dict() for node in alone]
-    with pytest.raises(ConfigurationError, match="workers must be a whole number >= 1, got 0"):
-        RecursiveNodeParser(workers=0)
-
-
 def test_on_error():
     class Moody(RecursiveChunker):
         def plan(self, document):
@@ -200,15 +190,6 @@ def test_on_error():
     assert [f.source for f in failures] == ["bad"]
     with pytest.raises(ConfigurationError, match="on_error must be 'raise', 'skip' or a callable"):
         RecursiveNodeParser(on_error="collect")
-
-
-def test_nodes_of_doclings_parser_are_parsed_under_their_headings():
-    data = json.loads((Path(__file__).parents[1] / "data" / "docling_loaders.json").read_text(encoding="utf-8"))
-    loaded = [TextNode(text=node["text"], metadata=node["metadata"]) for node in data["nodes"]]
-    first, *_ = RecursiveNodeParser(max_tokens=16)(loaded)
-    assert first.metadata["title_path"] == "Methods > Kinds of tea"
-    assert first.metadata["page"] == 1
-    assert loaded[0].text.startswith(first.text)
 
 
 def test_pages_and_elements_of_readers_are_parsed_together():
@@ -238,22 +219,6 @@ def test_a_parser_that_lost_its_resources_is_named(caplog):
     assert caplog.messages == []
     assert UniversalSemanticNodeParser.from_dict(data).max_tokens == 300
     assert "UniversalSemanticNodeParser.from_dict makes a parser that differs" in caplog.text
-
-
-def test_lines_of_nodes_that_are_parsed_again_are_those_of_the_document():
-    text = "# A\n\nOne two three. Four five six.\n\n\n# B\n\nSeven eight nine. Ten eleven.\n"
-    document = Document(text=text, id_="d")
-    once = RecursiveNodeParser(max_tokens=12)([document])
-    twice = RecursiveNodeParser(max_tokens=6)(once)
-    assert len(twice) > len(once) > 1
-    for node in twice:
-        start = node.start_char_idx + len(node.text) - len(node.text.lstrip())
-        end = node.start_char_idx + len(node.text.rstrip())
-        lines = text.count("\n", 0, start) + 1, text.count("\n", 0, end) + 1
-        assert (node.metadata["start_line"], node.metadata["end_line"]) == lines
-    of_another_parser = RecursiveNodeParser()(MarkdownNodeParser()([document]))
-    assert [node.start_char_idx for node in of_another_parser] == [0, text.index("# B")]
-    assert [node.metadata.get("start_line") for node in of_another_parser] == [1, None]  # it says no lines
 
 
 def test_plain_vectors_are_of_text_and_context_without_the_metadata_that_llama_index_embeds():

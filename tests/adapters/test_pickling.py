@@ -17,7 +17,6 @@ import llamaindex_advchunk as li
 from advchunk import RecursiveChunker
 from advchunk.enrich import ContextualEnricher
 from advchunk.retrieval import FolderTexts, PassageCutter, Retriever, StoredRetriever
-from stand_ins import STAND_INS
 
 TEXT = "# Pets\n\nCats purr at noon. Dogs bark at night.\n\n# Courts\n\nJudges sit in court. Courts rule on law."
 QUESTION = "Who barks at night?"
@@ -139,26 +138,10 @@ def classes(package):
             yield name, value
 
 
-def adapters():
-    for package in (lc, li):
-        for name, cls in classes(package):
-            if hasattr(cls, "chunker_class"):
-                yield pytest.param(cls, id=name)
-
-
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "pets.md").write_text(TEXT)
     return tmp_path
-
-
-@pytest.mark.filterwarnings("ignore::FutureWarning")
-@pytest.mark.parametrize("cls", [*adapters()])
-def test_splitters_and_parsers(cls):
-    own = cls(**STAND_INS.get(cls.chunker_class.algorithm, {}))
-    copy = pickle.loads(pickle.dumps(own))
-    assert type(copy) is type(own)
-    assert copy.core().fingerprint() == own.core().fingerprint()
 
 
 @pytest.mark.parametrize("make", [lc.splitter_class, li.node_parser_class])

@@ -70,7 +70,9 @@ def made_with_a_value_each(cls, needed):
 def copies(made, needed):
     """Yield what is read back from each form."""
     cls = type(made)
-    yield pickle.loads(pickle.dumps(made))
+    copy = pickle.loads(pickle.dumps(made))
+    assert type(copy) is cls
+    yield copy
     objects = {name: value for name, value in needed.items() if not isinstance(value, (str, int, list))}
     if hasattr(made, "to_dict"):
         yield cls.from_dict(made.to_dict(), **objects)

@@ -1,7 +1,6 @@
 """What retrievers, compressor, and postprocessor promise: the answers of the core, each text once, and odd hits."""
 
 import asyncio
-import logging
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -136,12 +135,6 @@ class LlamaIndex:
 @pytest.fixture(params=[LangChain(), LlamaIndex()], ids=lambda end: type(end).__name__)
 def end(request):
     return request.param
-
-
-@pytest.fixture
-def warnings(caplog):
-    caplog.set_level(logging.WARNING, "advchunk")
-    return lambda: [record.getMessage() for record in caplog.records if record.name == "advchunk"]
 
 
 SEARCHES = [

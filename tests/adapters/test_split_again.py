@@ -5,7 +5,7 @@ import re
 import pytest
 from langchain_core.documents import Document
 from langchain_text_splitters import RecursiveCharacterTextSplitter
-from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.node_parser import MarkdownNodeParser, SentenceSplitter
 from llama_index.core.schema import Document as Root
 
 from advchunk.records import written_metadata
@@ -112,6 +112,7 @@ def test_files_that_are_loaded_as_chunks_are_split_again(tmp_path):
         RecursiveNodeParser(max_tokens=20),
         MSTSemanticNodeParser(n_segments=2),
         SentenceSplitter(chunk_size=20, chunk_overlap=5),
+        MarkdownNodeParser(),  # whose nodes say no lines
     ],
 )
 def test_llama_index(first):

@@ -305,24 +305,14 @@ def test_words_of_a_store_are_fused_with_its_vectors_and_cut(opened, mode, tmp_p
         index = index_over(store)
         options = {"vector_store_query_mode": mode, "similarity_top_k": 20, "sparse_top_k": 20}
         by_words, by_vectors = index.as_retriever(**options), index.as_retriever(similarity_top_k=20)
-        both = QueryFusionRetriever(
-            [by_vectors, by_words],
-            mode="reciprocal_rerank",
-            num_queries=1,
-            similarity_top_k=20,
-            llm=MockLLM(),
-            use_async=False,
-        )
+        alone = {"mode": "reciprocal_rerank", "num_queries": 1, "llm": MockLLM(), "use_async": False}
+        both = QueryFusionRetriever([by_vectors, by_words], similarity_top_k=20, **alone)
         for question in QUESTIONS:
             hits = both.retrieve(question)
             passages = PassagePostprocessor(budget=100, texts=TEXTS).postprocess_nodes(hits, query_str=question)
             for hit in passages:
-                assert (
-                    hit.text
-                    == TEXTS[hit.node.ref_doc_id or hit.metadata["ref_doc_id"]][
-                        hit.node.start_char_idx : hit.node.end_char_idx
-                    ]
-                )
+                text = TEXTS[hit.node.ref_doc_id or hit.metadata["ref_doc_id"]]
+                assert hit.text == text[hit.node.start_char_idx : hit.node.end_char_idx]
             assert Advchunk(retriever=both, budget=100).retrieve(question)
         filters = MetadataFilters(filters=[MetadataFilter(key="ref_doc_id", value="tea")])
         if opened is not lance_of_llamaindex:
@@ -337,8 +327,6 @@ def test_llamaindex_ranks_our_words_in_qdrant_as_our_index_does(tmp_path):
             vector_store_query_mode="sparse", similarity_top_k=10, sparse_top_k=10
         )
         for question in QUESTIONS:
-            hits, expected = (
-                retriever.retrieve(question),
-                LexicalIndex([node.text for node in own]).search(question, 10),
-            )
+            hits = retriever.retrieve(question)
+            expected = LexicalIndex([node.text for node in own]).search(question, 10)
             assert [hit.score for hit in hits] == pytest.approx(expected.scores[: len(hits)].tolist(), rel=1e-4)

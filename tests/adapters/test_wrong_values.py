@@ -164,6 +164,8 @@ MISTAKES = [
     (lc.StoreChunks, {"store": 3}, "InMemoryVectorStore, Chroma, QdrantVectorStore, or a function that returns chunks"),
     (lc.StoreChunks, {"store": OtherStore()}, "or a function that returns chunks, got 'the store OtherStore'"),
     (lc.StoreChunks, {"store": STORE, "document_key": len}, "document_key must be a metadata key"),
+    (lc.RecursiveSplitter, {"workers": 0}, "workers must be a whole number >= 1, got 0"),
+    (li.RecursiveNodeParser, {"workers": 0}, "workers must be a whole number >= 1, got 0"),
     (lc.IndexRetriever, {"index": 7}, "index must be a path, a StoredRetriever or a Retriever"),
     (lc.IndexRetriever, {"index": Retriever(), "order": "best"}, "order"),
     (li.AdvchunkRetriever, {}, "an index, a retriever or nodes must be given"),

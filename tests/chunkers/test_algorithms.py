@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from advchunk.chunkers.by_size import RecursiveChunker
-from advchunk.chunkers.by_topic.mst.chunker import MSTSemanticChunker
+from advchunk.chunkers.by_topic.mst import MSTSemanticChunker
 from advchunk.chunkers.by_topic.optimal import OptimalSemanticChunker
 from advchunk.chunkers.by_topic.threshold import SemanticThresholdChunker
 from advchunk.chunkers.by_topic.universal import UniversalSemanticChunker

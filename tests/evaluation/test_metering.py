@@ -1,11 +1,9 @@
-"""What work costs: what is sent is counted, and time and memory are those of the work."""
+"""What work costs: what is sent is counted, and time is that of the work."""
 
-import sys
 import time
 from dataclasses import dataclass
 
 import numpy as np
-import pytest
 
 from advchunk import Document
 from advchunk.engine import ChatRequest, Choose, Complete, Embed, Job, drive
@@ -72,40 +70,14 @@ def test_a_chunker_is_metered_and_its_chunks_stay_the_same():
     assert cost.tokens == sum(map(WORDS, sent))
 
 
-def test_time_and_memory_are_those_of_the_work():
-    def work():
-        held = np.ones(30_000_000)
-        time.sleep(0.05)
-        return held.sum()
-
-    _, cost = measure_cost(work, None, WORDS)
-    assert cost.wall_seconds >= 0.05
-    assert cost.cpu_seconds > 0
+def test_time_is_that_of_the_work():
+    _, cost = measure_cost(lambda: time.sleep(0.1), None, WORDS)
+    assert cost.wall_seconds >= 0.1
+    assert 0 < cost.cpu_seconds < cost.wall_seconds / 2
     assert (cost.calls, cost.tokens) == (None, None)
-    if sys.platform == "linux":
-        assert 230e6 < cost.peak_bytes < 260e6
-        _, after = measure_cost(lambda: time.sleep(0.1), None, WORDS)
-        assert after.peak_bytes < 20e6
-        assert after.cpu_seconds < after.wall_seconds / 2
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says so")
-def test_memory_that_was_freed_counts_again():
-    def work():
-        _ = [bytes(1000) for _ in range(50_000)]
-        return bytes(1000)  # behind them, so that the allocator keeps the room before it
-
-    first, second = (measure_cost(work, None, WORDS) for _ in range(2))
-    assert first[1].peak_bytes > 45e6
-    assert second[1].peak_bytes > 45e6
-
-
-def test_without_a_way_to_know_the_memory_is_unknown(monkeypatch, tmp_path):
-    monkeypatch.setattr("advchunk.evaluation.metrics.metering._PROC", tmp_path / "none")
-    assert measure_cost(lambda: 1, None, WORDS)[1].peak_bytes is None
 
 
 def test_costs_add_up():
-    first = RunCost(1, 2, 10, 1, 3)
-    assert first + RunCost(4, 5, 7, 1, 2) == RunCost(5, 7, 10, 2, 5)
-    assert RunCost(1, 1) + first == RunCost(2, 3, 10)
+    first = RunCost(1, 2, 1, 3)
+    assert first + RunCost(4, 5, 1, 2) == RunCost(5, 7, 2, 5)
+    assert RunCost(1, 1) + first == RunCost(2, 3)

@@ -326,6 +326,22 @@ def test_coverage_tells_what_a_passage_lacks_and_the_log_why_there_is_none(caplo
     assert not strict.cut("Which physicist kept it?", hits_of(TEXT), 20)
 
 
+@pytest.mark.parametrize("weight", [0.2, None])
+def test_a_scorer_finds_what_words_do_not(weight):
+    asked, windows = "Who guards the lock?", list[str]()
+
+    def score(question, texts):
+        assert question == asked
+        windows.extend(texts)
+        return [float("key" in text) for text in texts]
+
+    cutter = PassageCutter(tokenizer="words", scorer=score, scorer_weight=weight)
+    (passage,) = cutter.cut(asked, hits_of(TEXT), 8, texts={"tea.md": TEXT})
+    assert "The captain kept the key." in passage.text
+    assert all(text in TEXT for text in windows)
+    assert CUTTER.cut(asked, hits_of(TEXT), 8, texts={"tea.md": TEXT})[0].text != passage.text
+
+
 def new_hits(length, size=40):
     """Hits of a text that no reader remembers."""
     words = [f"w{i % 97} tea{i % 5}" + "." * (i % 7 == 0) for i in range(length // 8)]

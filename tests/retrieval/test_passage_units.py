@@ -89,6 +89,11 @@ def test_a_long_sentence_is_divided_and_a_long_row_is_not():
     assert max(len(unit.split()) for unit in units_of(table, 200)) <= 80  # of a small budget, a row does not take all
 
 
+def test_a_table_below_a_heading_is_divided_at_its_rows_and_not_at_stops_in_them():
+    rows = [f"| Tea {i} | is due on 1. July |" for i in range(40)]
+    assert units_of("# Prices\n\n| a | b |\n| - | - |\n" + "\n".join(rows))[1:] == rows[1:]
+
+
 @pytest.mark.parametrize("around", [0, 3, 1000])
 def test_runs_in_a_text_reach_as_far_as_asked(around):
     text = "".join(f"Sentence number {i}. " for i in range(20))

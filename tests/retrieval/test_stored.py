@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -281,39 +282,42 @@ import sys
 from advchunk import RecursiveChunker
 from advchunk.retrieval import StoredRetriever
 
-retriever = StoredRetriever(sys.argv[1], mode="lexical")
-i = retriever.notes.get("i", 0)
+path, name = sys.argv[1:]
+retriever = StoredRetriever(path, mode="lexical")
+i = retriever.notes.get(name, 0)
 while True:
+    print(i, flush=True)  # written
     i += 1
-    print(i, flush=True)
-    text = f"Green tea number {i} is hot. " * 20
-    retriever.change({"tea": RecursiveChunker(max_tokens=10).chunk(text)}, texts={"tea": text}, notes={"i": i})
+    text = f"{name} number {i} is hot. " * 20
+    retriever.change({name: RecursiveChunker(max_tokens=10).chunk(text)}, texts={name: text}, notes={name: i})
 """
 
 
 @pytest.mark.long
-def test_a_writer_that_is_killed_leaves_the_old_or_the_new_state(tmp_path):
+@pytest.mark.parametrize("names", [["tea"], ["tea", "rum"]], ids=["one", "two"])
+def test_writers_that_are_killed_leave_the_old_or_the_new_state(tmp_path, names):
     path, rng = tmp_path / "a.index", np.random.default_rng(2)
-    last = 0
+    written = dict.fromkeys(names, 0)
     for _ in range(6):
-        with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE) as writer:
-            assert writer.stdout is not None
-            for _ in range(int(rng.integers(1, 6))):
-                writer.stdout.readline()
-            time.sleep(float(rng.uniform(0, 0.02)))
-            os.kill(writer.pid, signal.SIGKILL)
+        open_writer = partial(subprocess.Popen, stdout=subprocess.PIPE)
+        writers = {name: open_writer([sys.executable, "-c", WRITER, str(path), name]) for name in names}
+        for name, writer in writers.items():  # the other goes on
+            with writer:
+                for _ in range(int(rng.integers(1, 6))):
+                    written[name] = int(writer.stdout.readline())
+                time.sleep(float(rng.uniform(0, 0.02)))
+                os.kill(writer.pid, signal.SIGKILL)
         stored = StoredRetriever(path)
-        number = stored.notes.get("i", 0)
-        assert number >= last
-        last = number
-        if number:
-            assert stored.documents == ["tea"]
-            (hit, *_) = stored.search("hot tea", 1)
-            assert f"number {number} " in hit.chunk.text
-            with closing(sqlite3.connect(path)) as file:
-                assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-                file.execute("INSERT INTO words (words) VALUES ('integrity-check')")
-    assert last
+        for name, number in written.items():
+            latest = written[name] = stored.notes.get(name, 0)
+            assert latest >= number  # nothing is lost
+            texts = [hit.chunk.text for hit in stored.search(f"hot {name}", 99) if hit.document == name]
+            assert len(texts) == 20 * (latest > 0)
+            assert all(f"{name} number {latest} " in text for text in texts)  # nothing is mixed
+        with closing(sqlite3.connect(path)) as file:
+            assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            file.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+    assert all(written.values())
 
 
 def test_a_full_disk_is_an_error_and_changes_nothing(tmp_path, monkeypatch):

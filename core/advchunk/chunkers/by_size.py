@@ -24,7 +24,7 @@ class SlidingWindowChunker(SlidingWindowParams, SizeChunker):
     """Cut windows of a fixed number of tokens (`SlidingWindowParams`).
 
     >>> [c.text for c in SlidingWindowChunker(max_tokens=3, overlap_tokens=1).chunk("one two three four five")]
-    ['one two ', 'two three four ', 'four five']
+    ['one two three ', 'three four five']
     """
 
     def tile(self, document: Document, limits: Limits) -> Units:

@@ -67,12 +67,16 @@ def open_output(path: str) -> Iterator[IO[str]]:
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
         yield sys.stdout
         return
+    with _writing(path), open_atomic(path, encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        yield file
+
+
+@contextmanager
+def _writing(path: str) -> Iterator[None]:
+    """Report an output that cannot be written; a process that is ended removes it, or leaves what can be continued."""
     try:
-        with (
-            exit_on_termination(),
-            open_atomic(path, encoding="utf-8", errors="backslashreplace", newline="\n") as file,
-        ):
-            yield file
+        with exit_on_termination():
+            yield
     except OSError as error:
         msg = f"{path}: {error.strerror or error}"
         raise click.ClickException(msg) from error
@@ -94,17 +98,11 @@ def open_resumable(path: str, done: set[int], *settings: str) -> Iterator[IO[str
     if others:
         msg = f"{others[0]} was begun with other settings: continue with those, or delete it"
         raise click.UsageError(msg)
-    try:
+    with _writing(path):
         done.update(_drop_last_document(partial) if partial.exists() else ())
-        with (
-            exit_on_termination(),
-            partial.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file,
-        ):
+        with partial.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
             yield file
         partial.replace(target)
-    except OSError as error:
-        msg = f"{path}: {error.strerror or error}"
-        raise click.ClickException(msg) from error
 
 
 def _drop_last_document(path: Path) -> set[int]:

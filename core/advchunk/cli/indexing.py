@@ -38,7 +38,7 @@ _MAX_TOKENS = 100  # of a chunk of this method
 
 @click.command("index", cls=ChunkerCommand)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--into", metavar="PATH", help="The file of the index, which is made if it is absent.")
+@click.option("--into", metavar="PATH", help="The file of the index, created if it does not exist.")
 @click.option(
     "--mode", type=click.Choice(get_args(SearchMode)),
     help="What a new index can be searched by: words (lexical), vectors (dense), or both, which is the default.",

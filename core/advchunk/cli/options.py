@@ -73,12 +73,6 @@ def one_line(error: Exception) -> str:
     return mask(" ".join(str(error).split()))
 
 
-def split_method(text: str) -> tuple[str, list[str]]:
-    """Split NAME:K=V:K=V, a method with parameters, into its name and the assignments."""
-    name, *pairs = text.split(":")
-    return name, pairs
-
-
 def parse_assignment(text: str, usage: str) -> tuple[str, Any]:
     """Split NAME=VALUE, where VALUE is JSON or else a string; raise `ConfigurationError` with ``usage`` without "="."""
     name, equals, value = text.partition("=")
@@ -182,7 +176,7 @@ def set_up(
     reading: dict[str, Any] = {key: options.pop(key) for key in READING_OPTIONS if key in options}
     pairs, fallback = options.pop("pairs", ()), options.pop("fallback", None)
     resources = {name: options.pop(name) for name in RESOURCE_OPTIONS if name in options}
-    name, own = split_method(method)
+    name, *own = method.split(":")  # NAME:K=V:K=V
     with report_errors():
         rule = "--estimate needs --context and a model, --llm"
         require(not estimate or (context and "llm" in resources), rule, resources.get("llm"))

@@ -287,9 +287,8 @@ def _is_table(flat: str, name: str, start: int, end: int) -> bool:
     line_end = flat.find("\n", end)
     rest = flat[end : line_end if line_end >= 0 else len(flat)]
     before = flat[max(start - 20, 0) : start].rstrip()
-    return (
-        _begins_line(flat, start) and not rest.strip(" \t.,;") and not before.endswith(("$", "\\[", "(", "=", "{", "|"))
-    )
+    is_alone = _begins_line(flat, start) and not rest.strip(" \t.,;")
+    return is_alone and not before.endswith(("$", "\\[", "(", "=", "{", "|"))
 
 
 # Pages.

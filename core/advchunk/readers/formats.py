@@ -41,7 +41,6 @@ def detect_file_format(name: str, text: str) -> str:
     """Detect the format of a file from its suffix, or from its text if several share that; the default is "plain".
 
     Source code without a suffix is detected by its first line; without the extra "code", it is "plain".
-
     """
     suffix = PurePath(name).suffix.lower()
     row = _by_suffix().get(suffix)

@@ -11,7 +11,7 @@ _FORMULA = re.compile(r"[^\W\d_]|\(?\w{1,3}(?:\s*[+−*/=-]\s*\w{1,3})+\)?")
 _ORDINALS = frozenset("aeoºª")
 _NUMBER = re.compile(r"\s*[+−-]?\d+(?:\s*[.,;–-]\s*\d+)*\s*")  # or several, as in citations
 # A number of a note is raised after a word or the end of a sentence; an exponent after a unit or a function.
-_NOTED = re.compile(r"(?:[^\W\d_]{4,}|[.,;:!?”\"])\Z")
+_NOTED = re.compile(r"(?:[^\W\d_]{4,}|[.,;:!?%”\"])\Z")
 _POWERED = re.compile(
     r"(?i)\b(?:inch(?:es)?|foot|feet|yards?|miles?|(?:centi|milli|kilo)?met(?:er|re)s?|sec(?:onds?)?|m?mol)\Z"
 )

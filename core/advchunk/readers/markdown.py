@@ -136,9 +136,8 @@ def blocks(text: str, *, is_start: bool = True, page: int | None = None) -> tupl
             layout += parse_blocks(flat, start, end, insets)
         elif kind == "heading":  # a line that begins with # signs
             line = flat[start:end].rstrip()
-            layout.append(
-                Block(kind, Span(start, start + len(line)), len(line) - len(line.lstrip("#")), heading_text(line))
-            )
+            level = len(line) - len(line.lstrip("#"))
+            layout.append(Block(kind, Span(start, start + len(line)), level, heading_text(line)))
         elif span := trim(flat, start, end):
             layout.append(Block(kind, span))
     return tuple(layout) if is_plain else settle(flat, layout, insets, page)

@@ -114,8 +114,7 @@ class Inventory:
 
     def admit(self, name: str, head: bytes) -> bool:
         """Count a file, given its first bytes, and return True if it is to be read."""
-        reason = _refusal(name, head)
-        if reason:
+        if reason := _refusal(name, head):
             self.skipped[name] = reason
         else:
             self._counter_of(name)[_kind(name)] += 1

@@ -27,10 +27,10 @@ from advchunk.retrieval.passage_units import (
     Run,
     UnitReader,
     UnitTable,
-    coverage,
     headings_of,
     runs_in_text,
     runs_of_chunks,
+    share_of_words,
 )
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_hits, check_order, sort_passages, with_lines
 from advchunk.retrieval.surroundings import Neighborhood, SurroundingsLike, as_surroundings, characters_of
@@ -307,14 +307,14 @@ class PassageCutter:
         """Return the passages that have so much of the weights of a question's words, with their ``coverage``."""
         least = self.min_coverage if least is None else least
         _check_coverage(least)
-        rated = [replace(passage, coverage=coverage(passage.prompt_text, weights)) for passage in passages]
+        rated = [replace(passage, coverage=share_of_words(passage.prompt_text, weights)) for passage in passages]
         kept = [passage for passage in rated if passage.coverage >= least]
         if rated and not kept:
             best = max(passage.coverage for passage in rated)
             _log.warning("no passage has a coverage of %g of the question's words; the best has %.2f", least, best)
         return kept
 
-    def _judge(self, question: str, table: UnitTable, found: Floats) -> Floats:
+    def _judge(self, question: str, table: UnitTable, evidence: Floats) -> Floats:
         """Return the evidence of the scorer for each unit."""
 
         def call(starts: Ints, ends: Ints) -> Floats:
@@ -322,7 +322,7 @@ class PassageCutter:
             scores: Floats = self._scorer(question, [table.text(*window)[0] for window in windows])
             return scores
 
-        return self.scoring.judge(found, call, table.regions, table.tokens, _JUDGED)
+        return self.scoring.judge(evidence, call, table.regions, table.tokens, _JUDGED)
 
     def _sources(
         self,

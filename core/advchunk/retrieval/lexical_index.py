@@ -140,7 +140,7 @@ def saturation(counts: Ints | Floats, lengths: Ints | Floats, mean: float) -> Fl
 class PartedIndex:
     """Ranks the texts of an index in parts, such as the chunks of each level, as if each part was an index of its own.
 
-    Long texts have more words than short ones, so that together neither are compared with their like.
+    Long texts have more words than short ones, so in one ranking neither would be compared with its like.
 
     Parameters
     ----------

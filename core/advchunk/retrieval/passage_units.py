@@ -204,9 +204,11 @@ class UnitReader:
         if document.markup == "code":
             document = join_definitions(document, limits)
         units = _keep_headings(fit_to_blocks(tile_prose(document, self._tiler), document))
-        units = sizes.fit(units, replace(limits, max_tokens=_MAX_SENTENCE, atomic=limits.verbatim))
         units = _divide_tables(units, document).with_sizes(partial(counts_of_distinct, self.counter))
-        wholes = sizes.fit(units, replace(limits, atomic=_rows_and_records(units, document)))
+        rows = _rows_and_records(units, document)
+        whole = SpanSet(sorted({*limits.verbatim.spans, *rows.spans}))
+        units = sizes.fit(units, replace(limits, max_tokens=_MAX_SENTENCE, atomic=whole))
+        wholes = sizes.fit(units, replace(limits, atomic=rows))
         units = sizes.fit(wholes, replace(limits, max_tokens=_MAX_SENTENCE))
         firsts = units.edges.searchsorted(wholes.edges)
         return units.edges, units.token_counts(), np.repeat(firsts[:-1], np.diff(firsts))
@@ -555,15 +557,15 @@ class UnitTable:
         return self._pieces[number], unit - int(self._firsts[number])
 
 
-def coverage(text: str, weights: Mapping[WordTerms, float]) -> float:
+def share_of_words(text: str, weights: Mapping[WordTerms, float]) -> float:
     """Return the share of the weight of a question's words that a text has, 0..1; of a word that it lacks, the pieces
     that it has count.
     """
-    terms, found = term_counts(text)[0], 0.0
+    terms, total = term_counts(text)[0], 0.0
     for word, weight in weights.items():
         of_pieces = sum(piece in terms for piece in word.pieces) / max(len(word.pieces), 1)
-        found += weight * (1.0 if word.stem in terms else of_pieces)
-    return found / max(sum(weights.values()), 1e-9)
+        total += weight * (1.0 if word.stem in terms else of_pieces)
+    return total / max(sum(weights.values()), 1e-9)
 
 
 def _joined(arrays: Sequence[Ints]) -> Ints:

@@ -56,7 +56,7 @@ class Passage:
     section : the path of the headings above its first sentence; None is the section of its first hit.
     lines : the first and the last line of each span; () if they are not known.
     coverage : the share of the question's words that ``prompt_text`` has, weighted by their rarity in the texts that
-        were searched, 0..1; 0 for a chunk that is no passage for a question.
+        were searched, 0..1; 0 for a chunk of a search.
     """
 
     text: str

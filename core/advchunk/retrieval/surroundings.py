@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
+from functools import partial as partial_of
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -213,20 +214,15 @@ def as_surroundings(
         return CheckedSurroundings([pair for part in parts for pair in part.sources], warnings)
     if isinstance(own, Mapping) or (callable(own) and not hasattr(own, "read")):
         find = own.get if isinstance(own, Mapping) else own
-        own = TextSource(_Each(find), naming) if own != {} else None
+        own = TextSource(partial_of(_find_each, find), naming) if own != {} else None
     rule = "texts must be a mapping, a function, the path of a folder, Surroundings, or several of these"
     require(own is None or (is_instance(source) and callable(getattr(own, "read", None))), rule, source)
     return CheckedSurroundings([] if own is None else [(own, partial)], warnings)
 
 
-@dataclass(frozen=True, eq=False)
-class _Each:
-    """Finds texts one by one."""
-
-    find: Callable[[str], str | None]
-
-    def __call__(self, names: list[str]) -> list[Any]:
-        return list(map(self.find, names))
+def _find_each(find: Callable[[str], str | None], names: list[str]) -> list[Any]:
+    """Return the texts found one by one."""
+    return list(map(find, names))
 
 
 @dataclass(frozen=True, eq=False)

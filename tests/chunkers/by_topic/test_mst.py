@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from advchunk import create
-from advchunk.chunkers.by_topic.mst.chunker import MSTSemanticChunker
+from advchunk.chunkers.by_topic.mst import MSTSemanticChunker
 
 TOPICS = [
     "cat kitten purr nap fur whisker paw mouse litter claw stray feline",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from advchunk.building.contexts import Contexts
 from advchunk.building.layout import fit_to_blocks
 from advchunk.building.sizes import Limits
-from advchunk.chunkers.by_topic.mst.chunker import tile_pieces
+from advchunk.chunkers.by_topic.mst import tile_pieces
 from advchunk.chunkers.numerics import costs, cutting
 from advchunk.models import signals
 from advchunk.readers import markdown

@@ -120,7 +120,7 @@ def test_a_notebook_is_its_texts_its_code_and_its_short_outputs(tmp_path):
     cells = [
         {"cell_type": "markdown", "source": ["# Tea\n", "\n", "Green tea."]},
         {"cell_type": "code", "source": "print('```')\nbrew()", "outputs": [
-            {"output_type": "stream", "text": ["\x1b[31mready\x1b[0m\n"]}, {"output_type": "display_data", "data": {"image/png": "iVBO"}},
+            {"output_type": "stream", "text": ["0 %\r50 %\r", "\x1b[31mready\x1b[0m\n"]}, {"output_type": "display_data", "data": {"image/png": "iVBO"}},
             {"output_type": "execute_result", "data": {"text/plain": "x" * 5000}}, {"output_type": "error", "ename": "ValueError", "evalue": "cold"},
         ]},
         {"cell_type": "code", "source": "", "outputs": [
@@ -136,7 +136,8 @@ def test_a_notebook_is_its_texts_its_code_and_its_short_outputs(tmp_path):
     assert document.text.endswith("```\n\n## Hot")
     assert document.metadata["left_out"] == "pictures: 2; HTML: 1"
     assert "```julia\nprint('```')\nbrew()\n```" in document.text.replace("````", "```")
-    assert "ready\n" in document.text
+    assert "```text\nready\n" in document.text
+    assert "%" not in document.text
     assert "\x1b" not in document.text
     assert "ValueError: cold" in document.text
     assert "iVBO" not in document.text

@@ -172,6 +172,8 @@ def test_lists_restart_where_word_does():
     lists += f'<w:num w:numId="2"><w:abstractNumId w:val="7"/>{own}</w:num>'
     body = p("a", n()) + p("b", n(1)) + p("c", n()) + p("d", n(1)) + p("e", n(0, 2))
     assert texts_of(read(word(body, lists))) == ["I. a", "1.1 b", "II. c", "2.1 d", "V. e"]
+    nested = read(word(p("a", n()) + p("b", style("List Number 2") + n()), lists))
+    assert [block.level for block in nested.blocks] == [1, 2]
 
 
 def test_notes_are_last_with_all_their_paragraphs():

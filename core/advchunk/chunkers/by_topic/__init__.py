@@ -13,7 +13,7 @@ REGISTRATIONS = (
     Registration(
         kind="chunker",
         name="mst-semantic",
-        path="advchunk.chunkers.by_topic.mst.chunker:MSTSemanticChunker",
+        path="advchunk.chunkers.by_topic.mst:MSTSemanticChunker",
         summary="Group paragraphs by a minimum spanning tree over semantic distance, position and length.",
         source="MST Semantic Chunker v2",
     ),

@@ -234,10 +234,8 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
             segmentation = yield from decide_between_breaks(chunker, units, limits)
             sizes.check_segmentation(units, segmentation, self.algorithm)
             segmentation = chunker.fit_to_layout(units, segmentation)
-            chunks = [
-                replace(chunk, metadata={**chunk.metadata, **chunker.chunk_metadata(chunk, i)})
-                for i, chunk in enumerate(sizes.build_chunks(units, segmentation, limits))
-            ]
+            built = enumerate(sizes.build_chunks(units, segmentation, limits))
+            chunks = [replace(c, metadata={**c.metadata, **chunker.chunk_metadata(c, i)}) for i, c in built]
             by_size = chunker.by_size or isinstance(chunker, _DocumentChunker)
             levels.append(Explanation(document, chunks, units, segmentation, by_size=by_size))
             edges = np.array([0, *(chunk.end for chunk in chunks)], dtype=np.int64)

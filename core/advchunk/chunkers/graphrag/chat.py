@@ -208,10 +208,8 @@ def material(members: Sequence[str], graph: KnowledgeGraph, parts: Sequence[Summ
     edges = [(pair, graph.edges[pair]) for pair in pairs]
     entities = [graph.entities[name] for name in sorted(strengths, key=lambda name: (-strengths[name], name))]
     described = [f"{entity.name} ({entity.kind}): {entity.description}" for entity in entities if entity.description]
-    related = [
-        f"{graph.entities[a].name} and {graph.entities[b].name}: {edge.description}"
-        for (a, b), edge in sorted(edges, key=lambda item: (-item[1].weight, item[0]))
-        if edge.description
-    ]
+    strongest = sorted(edges, key=lambda item: (-item[1].weight, item[0]))
+    names = {name: graph.entities[name].name for name in strengths}
+    related = [f"{names[a]} and {names[b]}: {edge.description}" for (a, b), edge in strongest if edge.description]
     summaries = [f"{part.title}: {part.text}" for part in parts]
     return [*summaries, *extract.text.splitlines(), *described, *related]

@@ -149,20 +149,24 @@ def _count_cost(terms: Terms, value: Callable[[Ints, Ints], Floats], length_cost
             own = bounds[ends.start - 1 : ends.stop]
             new, row = by_unit[own[0] : own[-1]], np.repeat(rows, np.diff(own))
             earlier = new - np.searchsorted(key, term[new] * n + starts.start)  # entries of the same term within reach
+            alone, nearest, is_repeated = value(count[new], term[new]), np.cumsum(earlier) - earlier, earlier > 0
             entry = np.repeat(new, earlier)
-            place = entry - 1 - np.arange(len(entry)) + np.repeat(np.cumsum(earlier) - earlier, earlier)
-            before, size, ids = total[entry], count[entry], term[entry]
-            far, near = before - total[place], before - total[place + 1]  # occurrences with and without that place
-            more = value(far + size, ids) - value(far, ids) - (value(near + size, ids) - value(near, ids))
-            index = np.repeat(row, earlier) * width + unit[place] - starts.start
-            added = np.bincount(index, more, height * width).astype(np.float64).reshape(height, width)
-            added[rows, rows - height] += np.bincount(row, value(count[new], term[new]), height)
-            added = np.cumsum(added[:, ::-1], axis=1)[:, ::-1]
-            added[0] += kept[starts]
-            sums = np.add.accumulate(added, axis=0, out=added)
-            kept[starts] = sums[-1]
+            place = entry - 1 - np.arange(len(entry)) + np.repeat(nearest, earlier)
+            occurrences, ids = total[entry] - total[place], term[entry]  # from that place on, without the entry
+            worth = value(occurrences + count[entry], ids) - value(occurrences, ids)  # of the entry behind these
+            more = np.diff(worth, prepend=0.0)  # than behind the occurrences from the next place on
+            more[nearest[is_repeated]] = worth[nearest[is_repeated]] - alone[is_repeated]
+            index = np.repeat(row, earlier) * width + starts.stop - 1 - unit[place]  # the last start comes first
+            added = np.bincount(index, more, height * width).astype(np.float64, copy=False).reshape(height, width)
+            added[rows, height - 1 - rows] += np.bincount(row, alone, height)
+            np.add.accumulate(added, axis=1, out=added)
+            added[0] += kept[starts][::-1]
+            np.add.accumulate(added, axis=0, out=added)
+            kept[starts] = added[-1, ::-1]
             edges = terms.edges[ends.start - 1 : ends.stop]
-            return np.asarray(length_cost[edges[1:, None] - terms.edges[starts]] - sums)
+            costs: Floats = length_cost.take(edges[1:, None] - terms.edges[starts])
+            costs -= added[:, ::-1]
+            return costs
 
         return values
 

@@ -45,7 +45,7 @@ class Sums:
         """Return the squared length of the sum of each segment of a block."""
         ends, starts = block
         values = self.powers[ends, None] + self.powers[starts] - 2 * (self.total[ends] @ self.total[starts].T)
-        return np.maximum(values, 0)
+        return np.asarray(np.maximum(values, 0, out=values))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,5 +187,5 @@ def _stored_blocks(sums: Sums, words: BlockCost, first: Ints) -> Iterator[tuple[
     for block, values in words.blocks(first):
         ends, starts = (np.arange(part.start, part.stop) for part in block)
         lexical = (_WORDS * values).astype(np.float32)
-        lexical[(starts < first[ends - 1, None]) | (starts >= ends[:, None])] = np.inf
+        np.copyto(lexical, np.inf, where=(starts < first[ends - 1, None]) | (starts >= ends[:, None]))
         yield block, sums.squares(block).astype(np.float32), lexical

@@ -13,7 +13,7 @@ import click
 
 from advchunk.chunkers import catalog
 from advchunk.chunkers.vectors import KINDS
-from advchunk.cli.options import add_options, format_option, parse_assignment, report_errors, split_method
+from advchunk.cli.options import add_options, format_option, parse_assignment, report_errors
 from advchunk.errors import did_you_mean, require
 from advchunk.retrieval.search import Search
 
@@ -237,7 +237,7 @@ def _candidates(
 
 
 def _parse_variant(text: str) -> tuple[str, dict[str, Any]]:
-    name, pairs = split_method(text)
+    name, *pairs = text.split(":")
     params = dict(parse_assignment(pair, "--variant takes NAME:PARAMETER=VALUE") for pair in pairs)
     description = catalog.describe(name)
     accepted = {*description["parameters"], *description["resources"]}

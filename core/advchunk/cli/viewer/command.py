@@ -18,7 +18,6 @@ from advchunk.cli.options import (
     reason_of,
     report_errors,
     set_up,
-    split_method,
 )
 from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.readers.sources import FileSource, Inventory, read_sources
@@ -57,7 +56,7 @@ def view_command(
     accepted = dict[str, set[str]]()
     with report_errors():
         for text in filter(None, map(str.strip, methods.split(","))):
-            method, _ = split_method(text)
+            method = text.partition(":")[0]
             about = catalog.describe(method)
             unused = set() if catalog.cuts_by_embeddings(method) else {"embedder", "cache"}
             accepted[text] = {*about["parameters"], *about["resources"]} - unused

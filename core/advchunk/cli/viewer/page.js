@@ -136,7 +136,8 @@
     draw(others) {
       const node = element("column").content.cloneNode(true).firstElementChild;
       const tokens = this.leaves.map((index) => this.chunks[index].tokens).sort((a, b) => a - b);
-      const sizes = tokens.length ? `, ${tokens[0]} to ${tokens.at(-1)} tokens, median ${tokens[tokens.length >> 1]}` : "";
+      const range = `${tokens[0]} to ${tokens.at(-1)} tokens, median ${tokens[tokens.length >> 1]}`;
+      const sizes = tokens.length > 1 ? `, ${range}` : tokens.length ? `, ${tokens[0]} tokens` : "";
       node.querySelector("h2").textContent = data.methods[this.place] || this.source.name;
       node.classList.toggle("passages", this.isAnswer);
       this.only = [...this.cuts.keys()].filter((offset) => others.some((other) => !other.cuts.has(offset)));

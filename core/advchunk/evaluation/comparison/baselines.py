@@ -117,10 +117,10 @@ def rank_by_merging(index: ChunkIndex, search: Search) -> tuple[Ints, RunCost]:
     leaves = np.flatnonzero(index.hierarchy.leaves)
     small = index.part(leaves)
     dense, rows = small.dense, list[Ints]()
-    for order, scores in zip(dense.order, dense.scores, strict=True):
-        spent = np.cumsum(small.tokens[order])
-        number = int(np.searchsorted(spent, index.task.budget)) + 1
-        hits = list(zip(leaves[order[:number]].tolist(), scores[:number].tolist(), strict=True))
+    for ranked in (dense.first(question, None) for question in range(len(dense.scores))):
+        number = int(np.searchsorted(np.cumsum(small.tokens[ranked.chunks]), index.task.budget)) + 1
+        order, first = ranked.chunks, ranked.first(number)
+        hits = list(zip(leaves[first.chunks].tolist(), first.scores.tolist(), strict=True))
         merged = list(dict.fromkeys(chunk for chunk, _ in merge(hits, parents)))
         are_new = set(merged).isdisjoint
         left = [i for i in leaves[order].tolist() if are_new([i, *index.hierarchy.above(i)])]

@@ -21,22 +21,14 @@ _NO_COST = RunCost(calls=0, tokens=0)
 
 
 class RankedChunks(NamedTuple):
-    """All chunks ranked for each question: (q, c) indices, best first, and (q, c) scores; and the cost of the index."""
+    """The (q, c) scores of all chunks for each question, and the cost of the index."""
 
-    order: Ints
     scores: Floats
     cost: RunCost
 
-    @classmethod
-    def from_scores(cls, scores: Floats, cost: RunCost) -> Self:
-        """Return the ranking by (q, c) scores of the chunks; equal scores are ordered by index."""
-        order = np.argsort(-scores, axis=1, kind="stable")
-        return cls(order, np.take_along_axis(scores, order, axis=1), cost)
-
     def first(self, question: int, depth: int | None = DEPTH, *, above: float = -np.inf) -> Ranking:
         """Return the first chunks for a question, as a retriever does, or all, with scores higher than ``above``."""
-        count, floor = int(np.count_nonzero(self.scores[question, :depth] > above)), None if above == -np.inf else above
-        return Ranking(self.order[question, :count], self.scores[question, :count], floor)
+        return Ranking.from_scores(self.scores[question], depth, above=above)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +67,8 @@ class ChunkIndex:
             for question in range(len(self.task.questions))
         ]
         orders = list[Ints]()
-        for ranking, others in zip(rankings, used[0].order, strict=True):
-            first = self._shown(ranking, search).chunks
+        for question, ranking in enumerate(rankings):
+            first, others = self._shown(ranking, search).chunks, used[0].first(question, None).chunks
             rest = others[~np.isin(others, first)]
             orders.append(np.concatenate([first, rest[np.argsort(~self.hierarchy.leaves[rest], kind="stable")]]))
         return np.stack(orders), sum((ranked.cost for ranked in used), _NO_COST)
@@ -109,7 +101,7 @@ class ChunkIndex:
         matrices = [np.atleast_2d(next(rows) if own is None else own) for own in vectors]
         owners = np.repeat(np.arange(len(matrices)), [len(own) for own in matrices])
         scores = retrieval.similarities(self.task.question_vectors, np.concatenate(matrices), owners)
-        return RankedChunks.from_scores(scores, cost)
+        return RankedChunks(scores, cost)
 
     @cached_property
     def lexical(self) -> RankedChunks:
@@ -121,7 +113,7 @@ class ChunkIndex:
             return index
 
         index, cost = measure_cost(index_words, Meter(), self.task.counter)
-        return RankedChunks.from_scores(np.stack([index.scores(q.text) for q in self.task.questions]), cost)
+        return RankedChunks(np.stack([index.scores(q.text) for q in self.task.questions]), cost)
 
     @cached_property
     def positions(self) -> ChunkPositions:

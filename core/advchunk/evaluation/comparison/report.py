@@ -66,7 +66,6 @@ _COLUMNS = [
     _Column("WindowDiff", "shape", "WindowDiff", ".3f", lambda of: _round(of.boundaries.get("window_diff"))),
     _Column("seconds", "cost", "CPU s", ".3g", lambda of: _round(of.cost.cpu_seconds)),
     _Column("wall seconds", "cost", "wall s", ".3g", lambda of: _round(of.cost.wall_seconds)),
-    _Column("peak MB", "cost", "peak MB", ".1f", lambda of: _round(of.cost.peak_bytes, 1, 1e6)),
     _Column("calls", "cost", "calls", ",", lambda of: of.cost.calls),
     _Column("tokens sent", "cost", "tokens sent", ",", lambda of: of.cost.tokens),
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from advchunk.records import Block, Document
 
 _MAX_OUTPUT = 1000  # characters of an output
 _NAME = re.compile(r"<[\w.]+(?: [^<>]*)?>")  # such as "<Figure size 640x480 with 1 Axes>"
+_OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n|\Z)")  # as a bar of progress is
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -56,7 +57,8 @@ def _output(output: Object, counts: Counter[str]) -> str:
     if output.text("output_type") in {"pyerr", "error"}:
         return f"{output.text('ename')}: {output.text('evalue')}"
     data = output.object("data") or Object({})
-    words = _ANSI.sub("", output.lines("text") or data.lines("text/markdown") or data.lines("text/plain"))
+    words = _OVERWRITTEN.sub("", output.lines("text"))
+    words = _ANSI.sub("", words or data.lines("text/markdown") or data.lines("text/plain"))
     kinds = {"HTML" if kind == "text/html" else "pictures" if kind.startswith("image/") else "" for kind in data} - {""}
     is_name = _NAME.fullmatch(words.strip()) is not None
     for kind in kinds if is_name or not words else ():

@@ -40,7 +40,8 @@ _FORMS: Mapping[str, str] = ELEMENTS["forms"]  # of the numbers of lists, by the
 _LIST_STYLE = re.compile(r"list-style(?:-type)?\s*:\s*([\w-]+)")
 _MAX_TERMS = 200  # characters of terms that share a definition
 _SPACE = re.compile(r"[\t\n\f\r ]+")
-_UNREAD = frozenset({"katex-html", "linenos", "lineno"})  # classes: what KaTeX repeats, numbers of lines
+# Classes of what KaTeX repeats, of numbers of lines, and of the links of Wikis by which a section is edited.
+_UNREAD = frozenset({"katex-html", "linenos", "lineno", "mw-editsection"})
 _SELF_LINK = re.compile(r"[¶§#^↑↩⏎🔗⚓\s\u200b\ufe0e\ufe0f]+")  # signs of links to the place where they are, and back
 _BANNERS = frozenset({"aside", "dialog", "div", "form", "section"})  # elements that may ask for consent to cookies
 # Ids and classes of the consent managers, and plain names such as "cookie-banner", but not "cookie-recipe".
@@ -404,6 +405,8 @@ def _is_banner(node: LexborNode) -> bool:
 
 def _is_hidden(tag: str, node: LexborNode) -> bool:
     attributes = node.attributes
+    if attributes.get("role") == "tabpanel":  # which a click shows
+        return False
     if attributes.get("hidden", "until-found") != "until-found" or attributes.get("role") == "doc-backlink":
         return True
     if _HIDDEN.search(attributes.get("style") or "") or (tag == "dialog" and "open" not in attributes):

@@ -148,9 +148,8 @@ class _Reader:
             return ""
         shown = range(depth - number(level, key="text:display-levels", default=1) + 1, depth + 1)
         forms = ((at, value(levels.get(at), key="style:num-format")) for at in shown if at > 0)
-        texts = [
-            format_count(counts.get(at, 1), _NAMES["number_forms"].get(form, "decimal")) for at, form in forms if form
-        ]
+        names = _NAMES["number_forms"]
+        texts = [format_count(counts.get(at, 1), names.get(form, "decimal")) for at, form in forms if form]
         before, after = (value(level, key=f"style:num-{side}fix") for side in ("pre", "suf"))
         return squeeze(f"{before}{'.'.join(texts)}{after}")
 

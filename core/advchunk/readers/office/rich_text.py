@@ -239,10 +239,8 @@ class _Reader:
         if label and (label == "o" or not any(map(str.isalnum, label))):
             label = bullet(label)
         if text.strip() or not was_left:
-            depth = self._state.depth
-            self.flow.paragraph(
-                kind or "paragraph", text, label=label, depth=depth, level=level, is_contents=is_contents
-            )
+            about: dict[str, Any] = {"label": label, "depth": self._state.depth, "level": level}
+            self.flow.paragraph(kind or "paragraph", text, is_contents=is_contents, **about)
         self.flow.write_shapes()
 
     def _end_cell(self) -> None:

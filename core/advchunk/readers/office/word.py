@@ -107,6 +107,7 @@ class _Reader:
             depth = style.depth if linked is None else linked
         label, level = self._numbering.label(num, depth), number(properties, "w:outlineLvl", style.level - 1) + 1
         level = level if 0 < level < 10 else 0
+        depth = max(depth, style.nesting)
         self.flow.paragraph(style.kind, pieces, label=label, depth=depth, level=level, is_contents=style.is_contents)
 
     # Text in paragraphs.
@@ -126,9 +127,8 @@ class _Reader:
             elif name == "w:del":
                 self.flow.left_out["deletions"] += next(every(element, "w:delText", deep=True), None) is not None
             elif name not in {"w:moveFrom", *_PROPERTIES}:  # such as links, insertions, content controls, simple fields
-                target = self.flow.targets.get(value(element, key="r:id")) or field_target(
-                    value(element, key="w:instr")
-                )
+                id, instruction = value(element, key="r:id"), value(element, key="w:instr")
+                target = self.flow.targets.get(id) or field_target(instruction)
                 start = len(self._pieces)
                 self._inline(element)
                 self._pieces[start:] = link(self._pieces[start:], target)

@@ -18,6 +18,7 @@ _KINDS: Mapping[str, BlockKind] = {  # of paragraphs, by the names of styles, wh
 }  # fmt: skip
 _CONTENTS = re.compile(r"toc \d|table of (?:figures|authorities)")
 _HEADING = re.compile(r"heading ?([1-9])")
+_NESTED = re.compile(r"list (?:bullet|number) ([2-5])")  # styles whose indentation shows the depth of their items
 SCRIPTS = {"superscript": "sup", "subscript": "sub", "baseline": ""}
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 
@@ -42,6 +43,7 @@ class Style(NamedTuple):
     numbered_by: str = ""
     is_contents: bool = False
     is_title: bool = False
+    nesting: int = 0
 
 
 class Styles(dict[str, Style]):
@@ -70,6 +72,7 @@ class Styles(dict[str, Style]):
             base.numbered_by if list_ is None else id,
             base.is_contents or is_contents,
             name.lower() == "title",
+            int(nested[1]) - 1 if (nested := _NESTED.fullmatch(name.lower())) else base.nesting,
         )
         return self[id]
 

@@ -41,6 +41,7 @@ _UNMAPPED = "\ufffd"  # a character whose code has no Unicode character
 _UNREADABLE = frozenset({"Co", "Cn", "Cc", "Cs"})  # private use, unassigned, control characters, half of a pair
 _BULLET = "•"
 _PDFIUM = Lock()  # PDFium must not be called from two threads
+_MOST_PAIRS = 1_000_000  # of a line and a value of a form; more are no form
 _PIXELS, _SCALE = 2000, 2.0  # maximum of the longer side; pixels per point
 _FINE, _FAR = 1000, 1000  # coordinates are requested in 1/1000 point; points between the probes of the page's axes
 _INTO = 1.0  # points by which a letter reaches over the side of its cell
@@ -148,15 +149,11 @@ def scan_page(pdf: Any, number: int, find_grids: Callable[[int], list[Grid]], *,
             shapes = page.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH])
             paths, characters = sum(1 for _ in islice(shapes, MOST_PATHS + 1)), _characters(page, textpage, number)
             grids = find_grids(number) if characters.values and FEWEST_PATHS <= paths <= MOST_PATHS else []
-            sheet, lines = (
-                Sheet(number, width, height),
-                _with_values(
-                    _split_lines(characters.part(0, own), grids), _split_lines(characters.part(own, None), grids)
-                ),
-            )
+            parts = characters.part(0, own), characters.part(own, None)
+            sheet, (lines, values) = Sheet(number, width, height), [_split_lines(part, grids) for part in parts]
             rule = f"page {number} must have at most {MOST_LINES:,} lines"
-            require(len(lines) <= MOST_LINES, rule, len(lines))
-            lines, unreadable = clean(lines)
+            require(len(lines) + len(values) <= MOST_LINES, rule, len(lines) + len(values))
+            lines, unreadable = clean(_with_values(lines, values))
             if not (render and lines):
                 return Scan(sheet, lines, unreadable, grids)
             scale = min(_SCALE, _PIXELS / max(width, height))
@@ -175,8 +172,10 @@ def _load_page(raw: Any, pdf: Any, number: int) -> tuple[Any, int]:
     return pdf[number - 1], own
 
 
-def _with_values(lines: list[Line], values: Iterable[Line]) -> list[Line]:
+def _with_values(lines: list[Line], values: Sequence[Line]) -> list[Line]:
     """Return lines with those that are filled in, each after the label on its row; those without one are last."""
+    if len(lines) * len(values) > _MOST_PAIRS:
+        return [*lines, *values]
     for value in values:
         labels = [i for i, line in enumerate(lines) if is_on_row(line, value) and line.box[0] <= value.box[0]]
         lines.insert(max(labels, key=lambda i: lines[i].box[0]) + 1 if labels else len(lines), value)

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from advchunk.building import sizes
 from advchunk.building.sizes import Limits
-from advchunk.chunkers.by_topic.mst import distances as mst
-from advchunk.chunkers.by_topic.mst.chunker import MSTSemanticChunker
-from advchunk.chunkers.by_topic.mst.distances import MSTSemanticParams
+from advchunk.chunkers.by_topic import mst
+from advchunk.chunkers.by_topic.mst import MSTSemanticChunker, MSTSemanticParams
 from advchunk.chunkers.numerics.graphs import Edges
 from advchunk.chunkers.params import parameters
 from advchunk.models import signals

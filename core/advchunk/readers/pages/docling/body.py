@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from advchunk.errors import require
 from advchunk.readers.imrad import NumberedHeadings
@@ -25,6 +25,7 @@ _NOTES = frozenset({"text", "paragraph", "caption", "footnote"})  # labels of ca
 _CHECKBOXES = {"checkbox_selected": "[x] ", "checkbox_unselected": "[ ] "}
 _NONE = Object({})
 _SCRIPTS = {"super": "sup", "sub": "sub"}
+Places: TypeAlias = list[Place] | None
 _OPENING, _CLOSING = frozenset("([{“‘"), frozenset(".,;:!?)]}%’”/")  # noqa: RUF001 - no space after, none before
 
 
@@ -221,13 +222,7 @@ class Body:
                 yield text
 
     def _add(
-        self,
-        item: Object,
-        kind: BlockKind,
-        text: str,
-        level: int = 0,
-        places: list[Place] | None = None,
-        layer: str = "",
+        self, item: Object, kind: BlockKind, text: str, level: int = 0, places: Places = None, layer: str = ""
     ) -> None:
         layer = "furniture" if self._is_furniture else layer or _layer(item)
         if layer == "furniture" and self._writer.keeps_furniture:

@@ -47,9 +47,8 @@ def _page(page: Object, number: int) -> DetectedPage:
         else:
             own = text if kind in _VERBATIM else join_lines(text.splitlines())
             parts.append(Part(kind, level, [Line(text, box)], own, is_whole=True))
-    detections = [
-        Detected(block.name("type"), box, block.number("score") if "score" in block else 1.0) for block, box in empty
-    ]
+    scores = (block.number("score") if "score" in block else 1.0 for block, _ in empty)
+    detections = [Detected(block.name("type"), box, own) for (block, box), own in zip(empty, scores, strict=True)]
     return DetectedPage(sheet, lines, detections, fixed=parts, is_ordered=False)
 
 

@@ -40,8 +40,8 @@ def _write(root: Object, writer: ElementWriter) -> Document:
             writer.add_element(kind, text, max(depth, 0), places=places)
         first = first if "filename" in first else about
     name = first.text("filename")
-    about = {"source": first.text("url") or name, "filename": name, "mimetype": first.text("filetype")}
-    return writer.document(metadata=about)
+    own = {"source": first.text("url") or name, "filename": name, "mimetype": first.text("filetype")}
+    return writer.document(metadata=own)
 
 
 def _places(about: Object) -> list[Place]:

@@ -222,10 +222,8 @@ def _table(rows: Sequence[Sequence[Line]], words: WordList) -> str:
     width = max(map(len, fields), default=0)
     if width < 2:
         return "\n".join(squeeze(line.text) for row in rows for line in row)
-    full = (row for row in fields if len(row) == width)
-    columns = [
-        (min(lefts), max(rights)) for lefts, rights in (zip(*column, strict=True) for column in zip(*full, strict=True))
-    ]
+    full = zip(*(row for row in fields if len(row) == width), strict=True)
+    columns = [(min(left for left, _ in column), max(right for _, right in column)) for column in full]
     cells = [[""] * width for _ in rows]
     for row, texts in zip(rows, cells, strict=True):
         column = 0

@@ -54,9 +54,8 @@ def _edge_lines(sheet: Sheet, lines: Iterable[Line]) -> Iterator[tuple[Line, boo
     boxes = [bounding_box(line.box for line in row) for row in rows]
     gaps = [below[1] - above[3] for above, below in pairwise(boxes)]
     usual, heights = median(gaps or [0.0]), [row[0].height for row in rows]
-    apart = [
-        i for i, gap in enumerate(gaps) if gap >= max(_APART * heights[i], min(_FARTHER * usual, _FAR * heights[i]))
-    ]
+    least = (max(_APART * height, min(_FARTHER * usual, _FAR * height)) for height in heights)
+    apart = [i for i, (gap, own) in enumerate(zip(gaps, least, strict=False)) if gap >= own]
     here = [is_in_margin(sheet, row[0]) for row in rows]
     half = sheet.height / 2
     last = max((i for i in apart if here[i] and boxes[i][3] < half), default=-1)

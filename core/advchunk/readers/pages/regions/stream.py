@@ -91,9 +91,8 @@ def _beside(left: Sequence[Line], right: Sequence[Line]) -> list[Line]:
     level = sum(any(abs(row[0].box[3] - q.box[3]) <= _ROW * q.height for q in a) for row in group_rows(b))
     numbers = sum(_NUMBER.fullmatch(p.text) is not None for p in b)
     labels = sum(p.text.rstrip().endswith(":") for p in a)
-    is_table = (
-        numbers >= _MOSTLY * len(b) or labels >= _MOSTLY * len(a) or (len(a) == len(b) == level and _is_fields(a, b))
-    )
+    are_fields = len(a) == len(b) == level and _is_fields(a, b)
+    is_table = numbers >= _MOSTLY * len(b) or labels >= _MOSTLY * len(a) or are_fields
     return [*a, *b] if is_table and level >= max(_FEWEST, _MOSTLY * max(len(a), len(b))) else []
 
 

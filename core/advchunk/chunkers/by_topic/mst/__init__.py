@@ -1,1 +1,0 @@
-"""MST semantic chunking: the chunker and its distances."""
