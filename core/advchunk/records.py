@@ -492,9 +492,6 @@ class Segmentation:
         (`with_origins`).
     least : (n,) sizes of the units, and the size that a segment must have for the algorithm to end it, in a unit of its
         own; None for ``min_tokens``.
-    evidence : how much the algorithm sees in the order of the units, in its own unit, the higher the more; comparable
-        for the same units in another order (`evaluation.measure_evidence`). None for what its segments explain of
-        ``rows``.
     unknown : (n,) True for units of which the algorithm knows nothing; None for those whose row is 0.
     """
 
@@ -507,7 +504,6 @@ class Segmentation:
     rows: Floats | None = None
     origins: Origin | Sequence[Origin] | None = None
     least: tuple[Ints, int] | None = None
-    evidence: float | None = None
     unknown: NDArray[np.bool_] | None = None
 
     @property

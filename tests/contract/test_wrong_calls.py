@@ -10,7 +10,6 @@ import pytest
 import advchunk
 from advchunk import ConfigurationError, Document, MissingExtra, ModelUnavailable, RecursiveChunker, Span
 from advchunk import evaluation as ev
-from advchunk.chunkers import catalog
 from advchunk.cli.viewer import View
 from advchunk.errors import check_fields, checked
 from advchunk.retrieval import (
@@ -135,7 +134,6 @@ CALLS = {
     "even_split": (ev.even_split, {"n": 5, "segments": 2}),
     "pk": (ev.pk, WINDOWS),
     "window_diff": (ev.window_diff, WINDOWS),
-    "measure_evidence": (ev.measure_evidence, {"chunker": catalog.create("optimal-semantic", cache={}), "units": SAMPLE.units}),
     "View": (lambda **k: View(**k).html, {"explanations": CHUNKER.explain(TEXT), "title": "x", "height": 3,
                                           "question": "tea", "budget": 20, "cutter": PassageCutter()}),
 }  # fmt: skip

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, chain, pairwise, repeat
-from math import isfinite
-from numbers import Real
 from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -537,9 +535,6 @@ def _segmentation_rules(n: int, segmentation: Segmentation) -> Iterator[tuple[bo
     for name, words in (("reason", reason), ("origins", origins)):
         fits = words is None or isinstance(words, str) or len(words) == len(cuts) - 2
         yield fits, f"{name} must be one word, or one for each of {len(cuts) - 2} cuts", words
-    evidence = segmentation.evidence
-    fits = evidence is None or (isinstance(evidence, Real) and isfinite(evidence))
-    yield fits, "evidence must be a finite number", evidence
 
 
 def _is_array(value: Any, kinds: str, dimensions: int) -> bool:

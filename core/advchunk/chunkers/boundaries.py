@@ -103,7 +103,6 @@ def join_segmentations(
             rows = np.zeros((n, part.rows.shape[1]), part.rows.dtype) if rows is None else rows
             rows[start:end] = part.rows
     groups = labels if any(part.labels is not None for part in parts) else None
-    evidence = [part.evidence for part in parts if part.evidence is not None]
     return Segmentation(
         np.array(cuts),
         groups,
@@ -112,7 +111,6 @@ def join_segmentations(
         rows=rows,
         origins=origins,
         least=_join_least(sections, parts),
-        evidence=sum(evidence) if evidence else None,
         unknown=_join_unknown(sections, parts),
     )
 

@@ -85,7 +85,7 @@ class LexicalChunker(LexicalParams, LinearChunker):
         if not len(words.ids):
             unknown = np.ones(len(units), dtype=bool)
             whole = np.array([0, len(units)])
-            return Segmentation(whole, reason="words", figures={"words": 0}, evidence=0.0, unknown=unknown)
+            return Segmentation(whole, reason="words", figures={"words": 0}, unknown=unknown)
         return replace(self.segment_terms(units, words, limits), unknown=np.diff(words.edges) == 0)
 
     def terms(self, texts: Sequence[str]) -> Terms:

@@ -80,7 +80,6 @@ def _join(windows: Sequence[_Window]) -> Segmentation:
             used = int(labels[-1].max()) + 1
     joined = np.concatenate(labels) if labels else None
     thresholds = {part.threshold for part in parts}
-    evidence = [part.evidence for part in parts if part.evidence is not None]
     least = [(p.least[0][: w.stop - w.start], p.least[1]) for w, p in zip(windows, parts, strict=True) if p.least]
     unknown = [w.segmentation.unknown[: w.stop - w.start] for w in windows if w.segmentation.unknown is not None]
     return Segmentation(
@@ -91,6 +90,5 @@ def _join(windows: Sequence[_Window]) -> Segmentation:
         threshold=thresholds.pop() if len(thresholds) == 1 else None,
         figures={"windows": [Figures({"start": w.start, "stop": w.stop, **w.segmentation.figures}) for w in windows]},
         least=(np.concatenate([sizes for sizes, _ in least]), least[0][1]) if least else None,
-        evidence=sum(evidence) if evidence else None,
         unknown=np.concatenate(unknown) if unknown else None,
     )

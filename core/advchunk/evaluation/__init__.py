@@ -21,5 +21,4 @@ __getattr__, __dir__, __all__ = lazy_names(__name__, {
     ".data.questions": "Question Reference read_corpus read_questions write_questions",
     ".data.segmented_text": "SegmentedText read_choi read_folder synthetic",
     ".metrics.boundaries": "boundary_scores even_split pk window_diff",
-    ".metrics.chance": "measure_evidence",
 })  # fmt: skip

@@ -30,4 +30,3 @@ from advchunk.evaluation.metrics.boundaries import boundary_scores as boundary_s
 from advchunk.evaluation.metrics.boundaries import even_split as even_split
 from advchunk.evaluation.metrics.boundaries import pk as pk
 from advchunk.evaluation.metrics.boundaries import window_diff as window_diff
-from advchunk.evaluation.metrics.chance import measure_evidence as measure_evidence

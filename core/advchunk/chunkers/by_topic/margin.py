@@ -143,8 +143,7 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
         figures = {"margins": np.array(margins), "thresholds": np.array(thresholds)}
         joined_reasons = [reasons[cut] for cut in joined[1:-1].tolist()]
         origins: Origin | None = "size" if self.combine else None
-        kept = -float(np.sum(margins))
-        return Segmentation(joined, reason=joined_reasons, gaps=gaps, figures=figures, origins=origins, evidence=kept)
+        return Segmentation(joined, reason=joined_reasons, gaps=gaps, figures=figures, origins=origins)
 
     def prompts_for(self, text: str) -> list[tuple[str, tuple[str, str]]]:
         """Return the prompts for a text, each with its numbers for "split" and "keep"."""

@@ -92,10 +92,7 @@ class PerplexityChunker(PerplexityParams, LanguageModelChunker):
             cuts = join_segments(cuts, units, limits)
         figures = {"surprise": surprise, "threshold": threshold, "minima": minima}
         origins: Origin | None = "size" if self.combine else None
-        likely = -float(np.sum(surprise))
-        return Segmentation(
-            cuts, reason="minimum", gaps=gaps, threshold=threshold, figures=figures, origins=origins, evidence=likely
-        )
+        return Segmentation(cuts, reason="minimum", gaps=gaps, threshold=threshold, figures=figures, origins=origins)
 
 
 def minimum_drops(surprise: Floats) -> Floats:

@@ -113,5 +113,5 @@ class SemanticThresholdChunker(SemanticThresholdParams, EmbeddingChunker):
             # LangChain's threshold for a number of chunks can be off by one.
             gaps, threshold = distances, float(np.sort(np.r_[distances, -np.inf])[-min(self.n_segments, len(units))])
         figures = {"distances": distances, "threshold": threshold}
-        cuts, near = cutting.cuts_above(gaps, threshold), -float(distances.sum())
-        return Segmentation(cuts, reason=kind, gaps=gaps, threshold=threshold, figures=figures, evidence=near)
+        cuts = cutting.cuts_above(gaps, threshold)
+        return Segmentation(cuts, reason=kind, gaps=gaps, threshold=threshold, figures=figures)

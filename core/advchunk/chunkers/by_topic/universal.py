@@ -145,10 +145,8 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
         gaps = np.full(len(units) - 1, np.nan)
         gaps[counted[1:] - 1] = 1 - similarity
         figures = {"similarity": similarity, "threshold": threshold, "words": words.tolist()}
-        reasons, cut, near = [*breaks.values()], 1 - threshold, float(similarity.sum())
-        return Segmentation(
-            cuts, reason=reasons, gaps=gaps, threshold=cut, figures=figures, least=(words, minimum), evidence=near
-        )
+        reasons, cut = [*breaks.values()], 1 - threshold
+        return Segmentation(cuts, reason=reasons, gaps=gaps, threshold=cut, figures=figures, least=(words, minimum))
 
     @property
     def _words(self) -> Counter:

@@ -105,7 +105,7 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, WindowedLexicalChunke
             self._cost(words), sizes, budget, minimum=least, penalty=penalty, segments=number
         )
         figures = {"log_likelihood": penalty * (len(cuts) - 1) - cost, "segments": len(cuts) - 1}
-        return Segmentation(cuts, reason="likelihood", figures=figures, evidence=-cost)
+        return Segmentation(cuts, reason="likelihood", figures=figures)
 
     def terms(self, texts: Sequence[str]) -> Terms:
         """Return the normalized words of each text, or pairs of them."""

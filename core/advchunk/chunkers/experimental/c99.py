@@ -109,8 +109,8 @@ class C99Chunker(C99Params, ExperimentalChunker, WindowedLexicalChunker):
         number = self.n_segments - 1 if self.n_segments else int(np.count_nonzero(least > threshold))
         limit = None if self.n_segments else threshold
         figures = {"threshold": threshold, "order": order, "density": density, "gradient": gradient}
-        cuts, growth = cutting.cuts_at(order[:number], n), float(density[min(number, len(order))] - density[0])
-        return Segmentation(cuts, reason="density", gaps=gaps, threshold=limit, figures=figures, evidence=growth)
+        cuts = cutting.cuts_at(order[:number], n)
+        return Segmentation(cuts, reason="density", gaps=gaps, threshold=limit, figures=figures)
 
     def _ranks(self, words: Terms, reach: int) -> Floats:
         """Return the ranks of similarities less than ``reach`` apart, equal to those of the full matrix."""

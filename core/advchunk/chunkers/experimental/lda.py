@@ -144,10 +144,10 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, WindowedLexicalChunke
         models = [self.model.topics] if self.model else trained
         gaps = np.array([self._divergence(model, words) for model in models]).mean(axis=0).round(_DECIMALS)
         peaks, depth, threshold = self._select(gaps)
-        cuts, deep = cutting.cuts_at(peaks + 1, len(units)), float(depth.sum())
+        cuts = cutting.cuts_at(peaks + 1, len(units))
         figures = {"divergence": gaps, "depth": depth, "threshold": threshold}
         least = None if self.rule == "depth" or self.n_segments is not None else threshold
-        return Segmentation(cuts, reason="topic", gaps=gaps, threshold=least, figures=figures, evidence=deep)
+        return Segmentation(cuts, reason="topic", gaps=gaps, threshold=least, figures=figures)
 
     def _divergence(self, model: Topics, words: Terms) -> Floats:
         """Return the difference of the topics before and after each gap: (n - 1,), 0..1."""

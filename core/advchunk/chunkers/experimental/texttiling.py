@@ -102,8 +102,8 @@ class TextTilingChunker(TextTilingParams, ExperimentalChunker, LexicalChunker):
         threshold = signals.cutoff(depth, self.cutoff_z)
         inner = (cutting.find_peaks(depth, threshold, self.spacing // self.step) + 1) * self.step
         cuts = cutting.cuts_at(inner[inner < len(units) - self.spacing], len(units))
-        figures, deep = {"threshold": threshold, "cohesion": cohesion}, float(depth.sum())
-        return Segmentation(cuts, reason="valley", gaps=gaps, threshold=threshold, figures=figures, evidence=deep)
+        figures = {"threshold": threshold, "cohesion": cohesion}
+        return Segmentation(cuts, reason="valley", gaps=gaps, threshold=threshold, figures=figures)
 
     def limits(self, document: Document) -> Limits:
         """Return the token budget of the chunks of a document, with their target."""

@@ -28,21 +28,6 @@ def project_labels(labels: Ints, rows: Floats, least: int, *, contiguous: bool) 
     return assign_noise(np.where(count[cluster] < least, -1, labels), rows)
 
 
-def explained_scatter(rows: Floats, labels: Ints) -> float:
-    """Return the scatter that segments, or groups, explain beyond chance: 0 on average for segments chosen blindly.
-
-    With deviations x from the mean row, n rows, k segments of n_s rows and the sum S_s of each,
-
-        sum over s of |S_s|^2 / n_s - (k - 1) / (n - 1) sum over i of |x_i|^2
-    """
-    deviation = (rows - rows.mean(axis=0)).astype(np.float64)
-    order = np.argsort(labels, kind="stable")
-    first = np.flatnonzero(np.diff(labels[order], prepend=labels[order[0]] - 1))
-    sums, counts = np.add.reduceat(deviation[order], first), np.diff(np.r_[first, len(rows)])
-    between, total = np.einsum("ij,ij->i", sums, sums) / counts, np.einsum("ij,ij->", deviation, deviation)
-    return float(between.sum() - total * (len(counts) - 1) / max(len(rows) - 1, 1))
-
-
 def assign_noise(labels: Ints, rows: Floats) -> Ints:
     """Assign every unit without a label (-1) to an adjacent run; without any labels, all units form one run.
 
