@@ -84,17 +84,18 @@ class Pool:
         ``search``: None takes the hits as they are, of whatever level, and cuts passages from them. ``distances``: True
         if a lower score is better; None if scores that rise are distances.
         """
-        cutter, whole, merge = self.reader.cutter, self.reader.whole_chunks, search.merge if search else None
-        tokens = (cutter.around if budget and not whole else 0) + (FARTHEST if search and search.neighbors else 0)
+        reader, is_cut = self.reader, budget is not None and not self.reader.whole_chunks
+        tokens = reader.cutter.around * is_cut + (FARTHEST if search and search.neighbors else 0)
         nodes, dense, texts = self._rank(hits, distances, tokens)
         ranking = nodes.rank(query, dense, search, depth) if search else dense.keep(nodes.allowed).first(depth)
+        merge = search.merge if search else None
         if budget is None:
             passages = nodes.results(nodes.first(ranking, size, merge))
         else:
-            if not whole and (search is None or nodes.hierarchy.is_flat):
+            if is_cut and (search is None or nodes.hierarchy.is_flat):
                 nodes = self._unified(nodes, ranking, texts)
-            own = budget, self.reader.counter, cutter, order, merge
-            passages = nodes.passages(query, ranking, *own, whole_chunks=whole)
+            options = budget, reader.counter, reader.cutter, order, merge
+            passages = nodes.passages(query, ranking, *options, whole_chunks=not is_cut)
         results = list[NodeWithScore]()
         for passage in passages:
             first = nodes.items[passage.hits[0].chunk.index]

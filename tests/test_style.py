@@ -103,7 +103,7 @@ MOST_LINES = {
     ("core/advchunk",): 46_750,
     ("langchain_advchunk", "llamaindex_advchunk"): 4_200,
     ("tests",): 46_500,
-    ("benchmarks",): 10_850,
+    ("benchmarks",): 10_910,
 }
 
 

@@ -1,5 +1,8 @@
 """Models of any kind that score texts for a question."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -38,10 +41,10 @@ def compressor():
 
 
 def postprocessor(monkeypatch):
-    transformers = pytest.importorskip("sentence_transformers")
     postprocessors = pytest.importorskip("llama_index.core.postprocessor")
-    monkeypatch.setattr(transformers, "CrossEncoder", lambda *_, **__: Pairs())
-    return postprocessors.SentenceTransformerRerank(model="any", top_n=2)
+    stand_in = SimpleNamespace(CrossEncoder=lambda *_, **__: Pairs())
+    monkeypatch.setitem(sys.modules, "sentence_transformers", stand_in)
+    return postprocessors.SentenceTransformerRerank(model="any", top_n=2, device="cpu")
 
 
 MODELS = {

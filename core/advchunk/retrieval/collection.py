@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from advchunk.building.positions import ChunkPositions, estimate_tokens
 from advchunk.errors import require
-from advchunk.records import Chunk, Floats, Ints
+from advchunk.records import Chunk, Ints
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter
 from advchunk.retrieval.hierarchies import ChunkHierarchy, merge_upward, merge_within, without_parts
 from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
@@ -22,25 +22,13 @@ from advchunk.retrieval.rankings import DEPTH, Ranking
 from advchunk.retrieval.search import Search, combine
 from advchunk.text.counters import Counter
 
+if TYPE_CHECKING:
+    from advchunk.retrieval.index_file import IndexReader
+    from advchunk.retrieval.vector_index import VectorIndex
+
 _log = logging.getLogger("advchunk")
 _MARGIN = 1.5  # times farther than a cutter reaches, since it counts tokens per character of hits alone
 _Item = TypeVar("_Item")
-
-
-class WordSearch(Protocol):
-    """Scores chunks, or the first of them, by their words."""
-
-    def scores(self, query: str) -> Floats:
-        """Return the score of each for a query, 0 without a common term."""
-        ...
-
-
-class VectorSearch(Protocol):
-    """Ranks chunks by their vectors."""
-
-    def search(self, query: Floats, depth: int | None = ..., /) -> Ranking:
-        """Return the chunks most similar to a (d,) query vector, at most ``depth``."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +50,8 @@ class Collection(Generic[_Item]):
     names: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     estimated: Set[str] = frozenset()
-    words: WordSearch | None = None
-    vectors: VectorSearch | None = None
+    words: LexicalIndex | PartedIndex | IndexReader | None = None
+    vectors: VectorIndex | IndexReader | None = None
     languages: Callable[[], Sequence[str]] | None = None
     allowed: NDArray[np.bool_] = field(default=None)  # type: ignore[arg-type]  # filled in below
     hierarchy: ChunkHierarchy = field(default=None)  # type: ignore[assignment]  # filled in below

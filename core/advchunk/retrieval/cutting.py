@@ -6,7 +6,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self, TypeVar
@@ -16,7 +16,7 @@ import numpy as np
 from advchunk.errors import check_fields, checked, is_integer, is_number, require
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.scorers import Scorer, as_scorer
-from advchunk.records import Floats, Ints, Span, with_context, written_metadata
+from advchunk.records import Floats, Span, with_context, written_metadata
 from advchunk.retrieval.evidence import WindowScoring, soften
 from advchunk.retrieval.locating import Finder, is_whole, place_in_text
 from advchunk.retrieval.neighbors import TEMPERATURE
@@ -284,10 +284,10 @@ class PassageCutter:
         scores = self.scoring.score(table.postings(asked), table.regions, table.tokens, table.own_words)
         of_hits = self.hit_weight * _spread(sources, table)
         if self.scorer is not None:
-            own = self._judge(question, table, scores + of_hits)
+            score = partial(self._score_windows, question, table)
+            own = self.scoring.judge(scores + of_hits, score, table.regions, table.tokens, _JUDGED)
             scores = own if self.scorer_weight is None else scores + self.scorer_weight * own
-        scores = scores + of_hits
-        scores = self.scoring.support(scores, table.documents, table.tokens, table.middles, budget)
+        scores = self.scoring.support(scores + of_hits, table.documents, table.tokens, table.middles, budget)
         return _Evidence(sources, table, asked, scores, self._counter, self.context)
 
     def _read(
@@ -314,15 +314,9 @@ class PassageCutter:
             _log.warning("no passage has a coverage of %g of the question's words; the best has %.2f", least, best)
         return kept
 
-    def _judge(self, question: str, table: UnitTable, evidence: Floats) -> Floats:
-        """Return the evidence of the scorer for each unit."""
-
-        def call(starts: Ints, ends: Ints) -> Floats:
-            windows = zip(starts.tolist(), ends.tolist(), strict=True)
-            scores: Floats = self._scorer(question, [table.text(*window)[0] for window in windows])
-            return scores
-
-        return self.scoring.judge(evidence, call, table.regions, table.tokens, _JUDGED)
+    def _score_windows(self, question: str, table: UnitTable, windows: Sequence[tuple[int, int]]) -> Floats:
+        scores: Floats = self._scorer(question, [table.text(*window)[0] for window in windows])
+        return scores
 
     def _sources(
         self,
@@ -362,7 +356,8 @@ class PassageCutter:
     def _fill(self, evidence: _Evidence, budget: int, room: int) -> list[_Run]:
         """Return the runs of units that fill the ``room`` in a budget, in their order."""
         filling, refused = _Filling(evidence, budget, room), 0
-        for part in dict.fromkeys(filling.starts[unit] for unit in evidence.ranked):
+        ranked = np.argsort(-evidence.scores, kind="stable")[: np.count_nonzero(evidence.scores > 0)]
+        for part in dict.fromkeys(filling.starts[unit] for unit in ranked.tolist()):
             if refused == _MAX_REFUSED:
                 break
             if not filling.has(part):
@@ -393,11 +388,6 @@ class _Evidence:
     counter: Counter
     has_context: bool
 
-    @property
-    def ranked(self) -> list[int]:
-        """The units with evidence, best first."""
-        return [unit for unit in np.argsort(-self.scores, kind="stable").tolist() if self.scores[unit] > 0]
-
     def context(self, unit: int) -> tuple[str, int]:
         """Return the context of a passage that starts with a unit, and its tokens."""
         return self.table.context(unit) if self.has_context else ("", 0)
@@ -412,8 +402,10 @@ class _Evidence:
             hits = [min((hit for hit, _ in source.hits), key=lambda hit: _distance(hit.chunk.spans, span))]
         context = self.context(start)[0] if has_context else ""
         tokens, score = self.counter(with_context(context, text)), float(self.scores[start:end].max())
-        own_spans = (span,) if source.is_placed else ()
-        section = " > ".join(self.table.path(start) or headings_of(hits[0].chunk, span.start)[0])
+        own_spans, first = (span,) if source.is_placed else (), hits[0].chunk
+        section = " > ".join(
+            self.table.path(start) or headings_of(first, span.start, written_metadata(first.metadata))[0]
+        )
         return Passage(text, source.document, own_spans, tuple(hits), score, tokens, context, section)
 
     def sentence(self, unit: int) -> ScoredSentence:

@@ -118,19 +118,24 @@ class WindowScoring:
         return total / len(self.lengths)
 
     def judge(
-        self, evidence: Floats, call: Callable[[Ints, Ints], Floats], regions: Ints, tokens: Ints, length: float
+        self,
+        evidence: Floats,
+        score: Callable[[list[tuple[int, int]]], Floats],
+        regions: Ints,
+        tokens: Ints,
+        length: float,
     ) -> Floats:
         """Return the evidence of a model for each sentence, from 0 to 1: (n,).
 
-        ``call`` returns its score of each of some windows of ``length`` tokens, given their starts and ends: those that
-        start at the 300 sentences with the most ``evidence`` (n,) of another kind, > 0.
+        ``score`` returns its score of each window, given their starts and ends: those of ``length`` tokens that start
+        at the 300 sentences with the most ``evidence`` (n,) of another kind, > 0.
         """
         starts = np.argsort(-evidence, kind="stable")[: min(_MOST_JUDGED, np.count_nonzero(evidence > 0))]
         if not len(starts):
             return np.zeros(len(evidence))
         starts, ends = np.sort(starts), _window_ends(regions, tokens, length)
         values, is_judged = np.zeros((2, len(evidence)))
-        values[starts], is_judged[starts] = call(starts, ends[starts]), 1.0
+        values[starts], is_judged[starts] = score([*zip(starts.tolist(), ends[starts].tolist(), strict=True)]), 1.0
         values[starts] -= values[starts].min()
         share = _means(is_judged, ends)
         return self.soften(_means(values, ends) / np.where(share > 0, share, 1.0))

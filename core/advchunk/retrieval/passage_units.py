@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from itertools import count, pairwise
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ from advchunk.retrieval.evidence import LACKING, PAIR, PIECE, Postings
 from advchunk.retrieval.lexical_index import rarity
 from advchunk.text import tables
 from advchunk.text.counters import Counter, counts_of_distinct
-from advchunk.text.search_terms import SearchVocabulary, WordTerms, query_words, term_counts, word_terms
+from advchunk.text.search_terms import SearchVocabulary, WordTerms, query_words, split_words, word_terms
 from advchunk.text.sentences import sentences
 from advchunk.text.tiling import leading_space
 
@@ -133,7 +133,7 @@ class Excerpt(NamedTuple):
         """Return a text of a span of a chunk from ``start`` on; of what the chunk says, that which holds there."""
         written = written_metadata(chunk.metadata)
         record, speakers = written.get("json_path"), written.get("speakers")
-        above, headings = headings_of(chunk, start)
+        above, headings = headings_of(chunk, start, written)
         speakers = speakers if isinstance(speakers, list) else []
         head = chunk.context.rpartition("\n\n")[2] if start == chunk.start else ""
         return cls(
@@ -148,9 +148,11 @@ class Excerpt(NamedTuple):
         )
 
 
-def headings_of(chunk: Chunk, offset: int) -> tuple[tuple[str, ...], list[tuple[int, tuple[str, ...]]]]:
+def headings_of(
+    chunk: Chunk, offset: int, written: Mapping[str, Any]
+) -> tuple[tuple[str, ...], list[tuple[int, tuple[str, ...]]]]:
     """Return the headings that an offset in a chunk is under, and the offsets of those after it, by its metadata."""
-    title_path, stated = chunk.metadata.get("title_path"), written_metadata(chunk.metadata).get("headings")
+    title_path, stated = chunk.metadata.get("title_path"), written.get("headings")
     path = tuple(title_path.split(" > ")) if isinstance(title_path, str) and title_path else ()
     after = list[tuple[int, tuple[str, ...]]]()
     for line in stated.split("\n") if isinstance(stated, str) else ():
@@ -561,7 +563,10 @@ def share_of_words(text: str, weights: Mapping[WordTerms, float]) -> float:
     """Return the share of the weight of a question's words that a text has, 0..1; of a word that it lacks, the pieces
     that it has count.
     """
-    terms, total = term_counts(text)[0], 0.0
+    own, total = [*map(word_terms, {*split_words(text)})], 0.0
+    terms = {word.stem for word in own}
+    if any(word.stem not in terms for word in weights):
+        terms.update(*(word.pieces for word in own))
     for word, weight in weights.items():
         of_pieces = sum(piece in terms for piece in word.pieces) / max(len(word.pieces), 1)
         total += weight * (1.0 if word.stem in terms else of_pieces)
