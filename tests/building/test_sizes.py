@@ -504,12 +504,12 @@ def test_a_chunk_of_the_minimum_stays():
 
 def test_the_context_counts_where_text_is_repeated():
     def count(text):
-        return len(text) + 9 * ("Tea\n\nabc" in text)  # what a context and the text after it have together
+        return len(text) + 9 * ("Tea\n\ncde" in text)  # what a context and the text after it have together
 
     units = Units("abcdefgh", np.arange(0, 9, 2))
     limits = Limits(12, 0, 3, CallableCounter(count), lambda _: ("Tea", 5))
-    chunks = assemble(fit(units, limits), np.arange(5), limits)
-    assert [chunk.context for chunk in chunks] == ["Tea"] * 4
+    chunks = assemble(fit(units, limits), np.array([0, 2, 4]), limits)
+    assert [(chunk.context, chunk.text) for chunk in chunks] == [("Tea", "abcd"), ("Tea", "efgh")]
     assert all(chunk.tokens == count(chunk.embed_text) <= 12 for chunk in chunks)
 
 

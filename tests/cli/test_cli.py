@@ -293,6 +293,7 @@ def test_unreadable_file_is_reported_and_skipped(two_files, tmp_path):
     result = run("chunk", two_files[0], tmp_path / "empty", tmp_path / "none", bad, two_files[1], "-f", "json")
     assert [row["document"] for row in json.loads(result.stdout)] == [str(path) for path in two_files]
     assert json.loads(run("chunk", tmp_path / "none", "-f", "json").stdout) == []
+    assert run("chunk", "A text. " * 99).stderr.endswith("File name too long\n")
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [
         f"advchunk: {tmp_path / 'none'}: No such file or directory",

@@ -44,11 +44,11 @@ class IdGenerator:
         self._used.add(last)
         return name
 
-    def assign(self, source: str, chunks: Sequence[Chunk], first: int = 0) -> list[Chunk]:
-        """Return chunks of one document with ``index``, from ``first``, and ``id``."""
+    def assign(self, source: str, chunks: Sequence[Chunk]) -> list[Chunk]:
+        """Return chunks of one document with ``index`` and ``id``."""
         return [
             evolve(chunk, index=index, id=self.new_id(source, chunk.level, chunk.embed_text))
-            for index, chunk in enumerate(chunks, first)
+            for index, chunk in enumerate(chunks)
         ]
 
     def accept(self, source: str, chunks: list[Chunk]) -> list[Chunk]:

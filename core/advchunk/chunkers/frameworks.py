@@ -20,9 +20,9 @@ from advchunk.text.tiling import line_ends
 _NESTED = frozenset({"pages", "boxes", "sources", "speakers"})  # metadata of the core that is not flat
 
 
-def flatten_spans(spans: Iterable[Span], shift: int = 0) -> str:
-    """Return spans, shifted, as text ("100-102 107-109"), for stores whose metadata must be flat."""
-    return " ".join(f"{start + shift}-{end + shift}" for start, end in spans)
+def flatten_spans(spans: Iterable[Span]) -> str:
+    """Return spans as text ("100-102 107-109"), for stores whose metadata must be flat."""
+    return " ".join(f"{start}-{end}" for start, end in spans)
 
 
 def parse_spans(spans: str) -> tuple[Span, ...]:

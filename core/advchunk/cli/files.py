@@ -15,13 +15,14 @@ import click
 
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.sources import read_source
-from advchunk.cli.options import exit_on_termination
+from advchunk.cli.options import exit_on_termination, report_errors
 from advchunk.models.atomic import open_atomic
 from advchunk.readers.sources import FileSource, Inventory, find_files
 from advchunk.records import Document
 from advchunk.retrieval.index_file import is_index
 
 
+@report_errors()
 def list_inputs(files: Sequence[str], inventory: Inventory, out: str = "-", index: str = "-") -> list[str]:
     """Return the files that arguments stand for (`readers.sources.find_files`), or "-" for standard input without any.
 

@@ -6,7 +6,7 @@ _SIGNS = "m cm d cd c xc l xl x ix v iv i".split()  # noqa: SIM905
 _ROMAN = dict(zip((1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1), _SIGNS, strict=True))
 _DIGITS = ["", *"一二三四五六七八九"]
 _CHINESE = re.compile("chinese|taiwanese|ideographDigital|japaneseCounting|koreanCounting")
-_PRIVATE = re.compile("[\ue000-\uf8ff]")  # characters of fonts of symbols
+PRIVATE = re.compile("[\ue000-\uf8ff]")  # characters of fonts of symbols
 
 
 def format_count(count: int, form: str) -> str:
@@ -41,5 +41,5 @@ def bullet(sign: str) -> str:
     """Return the marker of an item with a bullet: "-", "-" and a box or check, or a word; "" if the bullet is blank."""
     if not sign.strip():
         return ""
-    sign = _PRIVATE.sub("", sign).strip()
+    sign = PRIVATE.sub("", sign).strip()
     return sign if re.search(r"\w\w", sign) else f"- {sign}" if sign in set("☐☑☒✓✗") else "-"

@@ -88,7 +88,8 @@ def takes_bytes(row: Registration) -> bool:
 
 def _ask(text: str, name: str, metadata: Mapping[str, Any]) -> str:
     """Return the format that a text has by other signs than its beginning; "" if unknown."""
-    return next(filter(None, (_detect(row, text, name, metadata) for row in _asked())), "")
+    rows = (row for row in _rows() if row.detect and not row.begins)
+    return next(filter(None, (_detect(row, text, name, metadata) for row in rows)), "")
 
 
 def _detect(row: Registration, text: str, name: str, metadata: Mapping[str, Any]) -> str:
@@ -104,22 +105,21 @@ def _detect(row: Registration, text: str, name: str, metadata: Mapping[str, Any]
 
 
 @cache
-def _beginnings() -> tuple[tuple[Registration, re.Pattern[str]], ...]:
-    """Return the readers of formats that are detected by their beginning, with the patterns of these."""
-    return tuple((row, re.compile(row.begins)) for row in registry.rows_of("reader") if row.begins)
+def _rows() -> list[Registration]:
+    return registry.rows_of("reader")
 
 
 @cache
-def _asked() -> tuple[Registration, ...]:
-    """Return the readers of formats that are detected by other signs."""
-    return tuple(row for row in registry.rows_of("reader") if row.detect and not row.begins)
+def _beginnings() -> tuple[tuple[Registration, re.Pattern[str]], ...]:
+    """Return the readers of formats that are detected by their beginning, with the patterns of these."""
+    return tuple((row, re.compile(row.begins)) for row in _rows() if row.begins)
 
 
 @cache
 def _by_suffix() -> Mapping[str, Registration]:
     """Return the reader of each suffix that decides on the format."""
     suffixes = dict[str, Registration]()
-    for row in registry.rows_of("reader"):
+    for row in _rows():
         own = getattr(row.load(), "suffixes", ()) if row.suffixes is None else row.suffixes
         taken = suffixes.keys() | _shared_suffixes().keys()
         are_new = (suffix == f".{suffix[1:].lower()}" and suffix not in taken for suffix in own)
@@ -134,7 +134,7 @@ def _by_suffix() -> Mapping[str, Registration]:
 def _shared_suffixes() -> Mapping[str, list[str]]:
     """Return the formats of each suffix that does not decide among them."""
     shared = dict[str, list[str]]()
-    for row in registry.rows_of("reader"):
+    for row in _rows():
         for suffix in row.shared_suffixes:
             shared.setdefault(suffix, []).append(row.name)
     return shared
@@ -238,18 +238,13 @@ def check_read(derived: Any, name: str, text: str | None = None) -> Document:
 
 def _restore_layout(document: Document) -> Document | None:
     """Return a document with the layout that its metadata describe; None if they describe none."""
-    for row in _restoring():
-        if document.metadata.keys() & set(row.metadata_keys):
+    for row in _rows():
+        if row.metadata_keys and document.metadata.keys() & set(row.metadata_keys):
             with report_reader(row.name, document.id):
                 restored: Document | None = row.load().restore_layout(document)
             if restored:
                 return restored
     return None
-
-
-@cache
-def _restoring() -> tuple[Registration, ...]:
-    return tuple(row for row in registry.rows_of("reader") if row.metadata_keys)
 
 
 def refine_document(document: Document, markup: str) -> Document:

@@ -219,19 +219,7 @@ def test_older_and_wrapped_articles():
     ]
 
 
-@pytest.mark.parametrize(
-    ("dates", "iso"),
-    [
-        ("<pub-date><year>2020</year></pub-date>", "2020"),
-        ("<pub-date iso-8601-date='2020-01-02'><year>2020</year></pub-date>", "2020-01-02"),
-        ("<pub-date><month>Spring</month><year>2020</year></pub-date>", "2020"),
-        ("<pub-date pub-type='pmc-release'><year>2021</year></pub-date>", "2021"),
-        (
-            "<pub-date><year>2020</year><month>4</month></pub-date><pub-date><year>2020</year><month>3</month></pub-date>",
-            "2020-03",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("dates", "iso"), CASES["dates of JATS"])
 def test_dates_are_iso(dates, iso):
     article = f"<article><front><article-meta>{dates}</article-meta></front></article>"
     assert jats.read(article).metadata == {"published_at": iso}

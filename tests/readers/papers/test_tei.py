@@ -143,18 +143,7 @@ def test_nested_divisions_nest():
     assert outline(tei.read(paper(body))) == [(1, "Methods"), (2, "Sea"), (3, "Salt"), (1, "Elsewhere")]
 
 
-@pytest.mark.parametrize(
-    ("numbers", "levels"),
-    [
-        (["1", "1.1", "1.1.1", "1.2", "2"], [1, 2, 3, 2, 1]),
-        (["1.", "2.", "2.1.", "3)"], [1, 1, 2, 1]),
-        (["I.", "II.", "A.", "B.", "III.", "A."], [1, 1, 2, 2, 1, 2]),
-        (["1", "2.1", "2.2", "3"], [1, 1, 1, 1]),  # GROBID has missed 2; 2.1 is no part of 1
-        (["A", "A.1", "B"], [1, 2, 1]),
-        (["1", "1.1", "1.1.1", ""], [1, 2, 3, 3]),
-        (["1", "", "2", "2.1", ""], [1, 2, 1, 2, 2]),
-    ],
-)
+@pytest.mark.parametrize(("numbers", "levels"), CASES["levels of headings of TEI"])
 def test_levels_follow_numbers(numbers, levels):
     body = "".join(f'<div><head n="{n}">Lorem</head><p>Text.</p></div>' for n in numbers)
     assert [level for level, _ in outline(tei.read(paper(body)))] == levels

@@ -6,6 +6,7 @@ import re
 from functools import partial
 from typing import Any
 
+from advchunk.readers.counting import PRIVATE
 from advchunk.readers.office.drawings import description, read_drawing, visible
 from advchunk.readers.office.flow import Flow, TableRows, field_target, link
 from advchunk.readers.office.formulas import read_formula
@@ -19,7 +20,6 @@ _SYMBOL |= dict(
     zip(b"\xa3\xa5\xae\xb0\xb1\xb3\xb4\xb6\xb7\xb9\xba\xbb\xce\xd6\xd7\xe5\xf2", "≤∞→°±≥×∂•≠≡≈∈√⋅∑∫", strict=True)
 )
 _DINGS = dict(zip(b"\x6f\x71\xa8\xfb\xfc\xfd\xfe\xe0", "☐☐☐✗✓☒☑→", strict=True))
-_PRIVATE = re.compile("[\ue000-\uf8ff]")
 _PROPERTIES = frozenset({"w:sdtPr", "w:tcPr", "w:sectPr", "w:pPr"})
 _FORMULAS = frozenset({"m:oMath", "m:oMathPara"})
 _MAX_COLUMNS = 1000
@@ -153,7 +153,7 @@ class _Reader:
                 self.flow.left_out["hidden texts"] += is_new
                 self._has_hidden |= is_new
             elif name == "w:t":
-                self._add(_PRIVATE.sub(lambda sign: _symbol(font, ord(sign[0])), text), script)
+                self._add(PRIVATE.sub(lambda sign: _symbol(font, ord(sign[0])), text), script)
             elif name == "w:sym":
                 code = value(child, key="w:char")
                 is_code = re.fullmatch("[0-9A-Fa-f]{1,5}", code)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from advchunk.readers.counting import bullet, format_count
+from advchunk.readers.counting import PRIVATE, bullet, format_count
 from advchunk.readers.office.package import child_at, every, is_on, number, value
 from advchunk.readers.writing import squeeze
 from advchunk.records import BlockKind
@@ -20,7 +20,6 @@ _CONTENTS = re.compile(r"toc \d|table of (?:figures|authorities)")
 _HEADING = re.compile(r"heading ?([1-9])")
 _NESTED = re.compile(r"list (?:bullet|number) ([2-5])")  # styles whose indentation shows the depth of their items
 SCRIPTS = {"superscript": "sup", "subscript": "sub", "baseline": ""}
-_PRIVATE = re.compile("[\ue000-\uf8ff]")
 
 
 def kind_of_style(name: str) -> tuple[BlockKind | None, int, bool]:
@@ -134,7 +133,7 @@ class Numbering:
             form = "decimal" if level.is_legal and at < depth else own.form
             return format_count(counts.get(at, starts.get(at, own.start)), form)
 
-        return squeeze(_PRIVATE.sub("", re.sub("%([1-9])", written, level.text)))
+        return squeeze(PRIVATE.sub("", re.sub("%([1-9])", written, level.text)))
 
 
 def _level(level: Any) -> tuple[int, _Level]:
