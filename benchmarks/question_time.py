@@ -655,7 +655,10 @@ def main() -> None:
     if args.store:
         args.store.mkdir(parents=True, exist_ok=True)
     every = {name: args.every * EVERY.get(name, 1) for name in args.sets}
-    extra = {"coverage": coverage_row, "scorer": partial(scorer_row, model=args.scorer)}
+    extra: dict[str, Callable[[Set], str]] = {
+        "coverage": coverage_row,
+        "scorer": partial(scorer_row, model=args.scorer),
+    }
     for name, of in product(args.sets, [of for of in extra if of in args.only]):
         print(of, extra[of](Set.read(args.data, name, as_embedder(args.embedder), every[name])), flush=True)
     jobs = [

@@ -60,9 +60,7 @@ class ChunkTree:
         return chunk if above is None or chunk.level <= level else self.up(above, level)
 
     def down(self, chunk: Chunk, level: int) -> list[Chunk]:
-        """Return the chunks at a level below that the chunk contains; itself if it is at that level or lower, or a
-        leaf.
-        """
+        """Return the chunks at a level below that the chunk contains; itself at that level or lower, or if a leaf."""
         below = self.children(chunk) if chunk.level < level else []
         return [leaf for child in below for leaf in self.down(child, level)] or [chunk]
 
@@ -76,8 +74,6 @@ class ChunkTree:
         return [leaf for top in tops for leaf in self.down(top, len(self.chunks))]
 
     def levels(self) -> list[list[Chunk]]:
-        """Return the chunks of each level, the coarsest first; those of a `HierarchicalChunker` tile the text at every
-        level.
-        """
+        """Return the chunks of each level, coarsest first; those of a `HierarchicalChunker` tile the text at each."""
         numbers = sorted({chunk.level for chunk in self.chunks})
         return [[chunk for chunk in self.chunks if chunk.level == number] for number in numbers]

@@ -153,9 +153,7 @@ class Collection(Generic[_Item]):
         return ranking.keep(self.allowed)
 
     def first(self, ranking: Ranking, k: int, merge: float | None = None) -> Ranking:
-        """Return the first ``k`` chunks of a ranking, without those in others; fewer if sections take their place
-        (`Search.merge`).
-        """
+        """Return the first ``k`` chunks of a ranking, none in another; fewer if sections replace some."""
         if self.hierarchy.is_flat:
             return ranking.first(k)
         first = without_parts(ranking, self.hierarchy).first(k)

@@ -367,9 +367,7 @@ class PassageCutter:
 
 @dataclass(frozen=True, eq=False)
 class _Source:
-    """A document with its hits, in reading order, and their evidence; or one hit whose place in its document is not
-    known.
-    """
+    """A document with its hits in reading order and their evidence; or one hit whose place in it is not known."""
 
     document: str
     hits: Sequence[tuple[Hit, float]]
@@ -466,9 +464,7 @@ class _Filling:
         return True
 
     def _fit(self, start: int, end: int) -> tuple[_Run | None, list[_Run]]:
-        """Return the run of units ``start`` to ``end`` with the runs that they touch, and these; None if there is no
-        room for it.
-        """
+        """Return the run of units with the runs that it touches, and these; None if there is no room for it."""
         touch = self._evidence.table.touch
         before, after = start - (start > 0 and touch(start)), end + (end < len(self._tokens) and touch(end))
         inside = [run for run in self.runs if run.start < after and before < run.end]
@@ -519,9 +515,7 @@ def _check_coverage(least: float) -> None:
 
 
 def _near(hits: Iterable[Hit], beside: Sequence[Hit], reach: float) -> list[Hit]:
-    """Return the chunks whose middles are within ``reach`` characters of that of a hit with a place in their
-    document.
-    """
+    """Return the chunks whose middles are within ``reach`` characters of that of a hit with a place."""
     middles = defaultdict[str, list[float]](list)
     for hit in hits:
         if hit.chunk.spans:

@@ -182,18 +182,14 @@ def soften(scores: Floats, last: float, temperature: float) -> Floats:
 
 
 def _window_ends(regions: Ints, tokens: Ints, length: float) -> Ints:
-    """Return the end of the window that starts at each sentence, and has as many as fit into ``length`` tokens, at
-    least one: (n,).
-    """
+    """Return the end of the window from each sentence on, of at least one and up to ``length`` tokens: (n,)."""
     before = np.concatenate([[0], np.cumsum(tokens)])
     ends = np.searchsorted(before, before[:-1] + length, "right") - 1
     return np.minimum(np.maximum(ends, np.arange(len(tokens)) + 1), np.searchsorted(regions, regions, "right"))
 
 
 def _means(values: Floats, ends: Ints) -> Floats:
-    """Return for each sentence the mean of the values of the windows that contain it; window i is sentences i to
-    ``ends[i]``.
-    """
+    """Return the mean of the windows with each sentence: (n,); window i is sentences i to ``ends[i]``."""
     steps, ones = np.append(values, 0.0), np.append(np.ones(len(values)), 0.0)
     np.subtract.at(steps, ends, values)
     np.subtract.at(ones, ends, 1.0)

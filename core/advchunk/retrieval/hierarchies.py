@@ -53,9 +53,7 @@ class ChunkHierarchy:
 
     @classmethod
     def of(cls, ids: Sequence[str], parent_ids: Sequence[str | None]) -> Self:
-        """Return the hierarchy of chunks with these ids, by the id of the chunk above; one that is not there is
-        none.
-        """
+        """Return the hierarchy of chunks with these ids, by the id above each; an unknown one is none."""
         numbers = {own: number for number, own in enumerate(ids) if own}
         return cls(np.array([-1 if own is None else numbers.get(own, -1) for own in parent_ids], dtype=np.int64))
 

@@ -74,9 +74,7 @@ Connection: TypeAlias = sqlite3.Connection
 
 
 class IndexedDocument(NamedTuple):
-    """A document of an index: its chunks without vectors, the (m, d) rows of each, none in a search by words alone, and
-    its text.
-    """
+    """A document of an index: its chunks, the (m, d) rows of each, none in a search by words alone, and its text."""
 
     chunks: Sequence[Chunk]
     rows: Sequence[Floats] = ()
@@ -302,9 +300,7 @@ class IndexReader(Sequence[Chunk]):
         return scores
 
     def _occurrences(self, term: str, most: int) -> tuple[Ints, Ints]:
-        """Return the numbers of the chunks that have a term, ascending, and how often each has it; none if more than
-        ``most`` have it.
-        """
+        """Return the chunks that have a term, ascending, and how often; none if over ``most`` have it."""
         chunks = more = self._chunks_with(term, most + 1)
         if len(chunks) > most:
             chunks = more = chunks[:0]

@@ -105,9 +105,7 @@ class LexicalIndex:
 
 
 class _Index(NamedTuple):
-    """The counts of words in n texts, (n, w), the lengths of these without stop words, (n,), and the pieces that too
-    many have.
-    """
+    """The counts of words in n texts, (n, w), their lengths without stop words, (n,), and too common pieces."""
 
     counts: csc_array
     lengths: Floats
@@ -115,17 +113,13 @@ class _Index(NamedTuple):
 
 
 def rarity(frequencies: Ints, n: int) -> Floats:
-    """Return the inverse document frequency of terms that as many of n texts have, in the shape of ``frequencies``;
-    Lucene's formula.
-    """
+    """Return Lucene's inverse document frequency of terms that so many of n texts have."""
     weights: Floats = np.log(1 + (n - frequencies + 0.5) / (frequencies + 0.5))
     return weights
 
 
 def most_texts(weight: float, n: int) -> int:
-    """Return the number of n texts that may have a term, by its weight in a query; a piece that more have only takes
-    time.
-    """
+    """Return the most of n texts that may have a term, by its weight in a query; commoner pieces only take time."""
     return n if weight >= 1 else max(_MOST_TEXTS, int(_MOST_SHARE * n))
 
 

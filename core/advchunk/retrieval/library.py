@@ -67,18 +67,14 @@ class FileReader:
 
 
 def _keep(document: Document, chunks: list[Chunk], _: float) -> tuple[list[Chunk], str | None]:
-    """Return the chunks of a document, and its text if its headings and tables can be read in it, and chunks are of
-    it.
-    """
+    """Return the chunks of a document, and its text if chunks are of it and its layout can be read in it."""
     is_source = not document.markup and all(is_verbatim(chunk, document.text) for chunk in chunks)
     return chunks, document.text if is_source else None
 
 
 @dataclass(frozen=True)
 class FileCounts:
-    """The result of `Library.read`: numbers of files, and the failures, each as the name of a file or document with its
-    error.
-    """
+    """The result of `Library.read`: numbers of files; and failures, each a file or document with its error."""
 
     unchanged: int
     read: int
@@ -87,9 +83,7 @@ class FileCounts:
 
 
 class Library:
-    """A retriever, and the files that it has read; a `StoredRetriever` notes them, so that they are read again only if
-    they change.
-    """
+    """A retriever and the files that it has read; with a `StoredRetriever`, only changed files are read again."""
 
     def __init__(self, retriever: Retriever | StoredRetriever) -> None:
         self.retriever = retriever
@@ -118,9 +112,7 @@ class Library:
     def unread(
         self, reader: FileReader, files: Sequence[str], inventory: Inventory
     ) -> Iterator[tuple[list[tuple[Document, list[Chunk]]], list[Failure]]]:
-        """Yield the documents that `read` would read, with their chunks, and the failures, of one source after the
-        other.
-        """
+        """Yield the documents that `read` would read with their chunks, and the failures, source by source."""
         names, _, changed = self._survey(reader, files)
         for _, result in reader.results([names[place] for place in changed], inventory, keep_all):
             yield [pair for _, pair in result.documents], result.failures
@@ -165,9 +157,7 @@ class Library:
         return failures
 
     def _accept(self, place: str, result: SourceResult, batch: _Batch, unread: Set[str]) -> Iterator[tuple[str, str]]:
-        """Take the documents of a file, also from files that are still to be read; yield those that another file
-        has.
-        """
+        """Take the documents of a file, also from files still to be read; yield those that another file has."""
         for document, (chunks, text) in result.documents:
             owner = self._owners.get(document)
             if owner is not None and owner not in unread:
@@ -213,9 +203,7 @@ def _place(name: str) -> str:
 
 
 def _state(name: str, reader: FileReader) -> list[Any] | None:
-    """Return the size and time of a file, which change when it does, and the settings; None for standard input, or
-    without a file.
-    """
+    """Return the size and time of a file and the settings; None for standard input, or without a file."""
     try:
         about = Path(name).stat()
     except OSError:

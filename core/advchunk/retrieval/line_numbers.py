@@ -62,9 +62,7 @@ def _in_chunks(spans: Sequence[Span], chunks: Sequence[Chunk]) -> LineRanges:
 
 
 def _line_in(chunk: Chunk, span: Span, key: str) -> int | None:
-    """Return the line of the start of a span, or of its end, from what a chunk that it starts or ends in states; else
-    None.
-    """
+    """Return the line of the start of a span, or of its end, by a chunk that starts or ends in it; else None."""
     own = written_metadata(chunk.metadata)
     if not {"start_line", "end_line"} <= own.keys() or not chunk.spans:
         return None

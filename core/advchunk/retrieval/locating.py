@@ -49,9 +49,7 @@ class Finder:
         return span
 
     def find_anywhere(self, part: str, near: int = 0) -> Span | None:
-        """Return the span of a part, or None: with its white space if it is there as it is, then at the place nearest
-        to the offset ``near``.
-        """
+        """Return the span of a part, with its white space if it is there, nearest to ``near``; or None."""
         before, after = self.text.rfind(part, 0, near + len(part)), self.text.find(part, near)
         starts = [start for start in (before, after) if start >= 0]
         if starts:

@@ -508,9 +508,7 @@ class UnitTable:
         return {word: float(weights[number]) for word, number in question.numbers.items()}
 
     def _pairs(self, question: AskedTerms) -> tuple[Ints, Ints]:
-        """Return the number of the question's pair, and the unit, of each pair of words without stop words between
-        them.
-        """
+        """Return the number in the question, and the unit, of each pair of words with only stop words between."""
         places = np.flatnonzero(question.counted[self._numbers])
         stems = question.stems[self._numbers[places]]
         follows = np.flatnonzero((stems[:-1] >= 0) & (stems[1:] >= 0))
@@ -541,9 +539,7 @@ class UnitTable:
         return bool(self.regions[unit - 1] == self.regions[unit] and self.ends[unit - 1] == self.starts[unit])
 
     def text(self, start: int, end: int) -> tuple[str, Span]:
-        """Return the text of units ``start`` to ``end``, which touch, without the white space at its end, and its
-        span.
-        """
+        """Return the text and the span of touching units ``start`` to ``end``, without white space at the end."""
         parts, unit = list[str](), start
         while unit < end:
             piece, first = self._piece_of(unit)

@@ -293,9 +293,7 @@ def sort_passages(passages: Iterable[Passage], order: PassageOrder) -> list[Pass
 
 
 def _touch(passage: Passage, hit: Hit, text: str | None) -> bool:
-    """Return True if a hit overlaps a passage, or only white space is between them, and they agree where they
-    overlap.
-    """
+    """Return True if a hit overlaps a passage and agrees with it, or only white space is between them."""
     is_beside = any(
         _gap(first.end, second.start, text) is not None
         for span in hit.chunk.spans

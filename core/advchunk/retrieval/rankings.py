@@ -164,9 +164,7 @@ def _rescale(ranking: Ranking, method: FusionMethod, depth: int) -> Floats:
 
 
 def standardize(ranking: Ranking, depth: int = DEPTH) -> Floats:
-    """Return the scores of a ranking of at most ``depth`` chunks, shifted and scaled as "standardized" fusion does:
-    (n,).
-    """
+    """Return the first ``depth`` scores of a ranking, shifted and scaled as by "standardized" fusion: (n,)."""
     if not len(ranking):
         return np.zeros(0)
     scores = ranking.padded_scores(depth)

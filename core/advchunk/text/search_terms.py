@@ -124,9 +124,7 @@ def word_terms(word: str) -> WordTerms:
 
 
 def is_stop_word(word: str) -> bool:
-    """Return True for a word that is too common in English to tell texts apart; it counts in queries without other
-    words alone.
-    """
+    """Return True for a word too common in English to tell texts apart; it counts in queries without others."""
     return fold(word) in stop_words("snowball", "en")
 
 
