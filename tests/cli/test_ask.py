@@ -226,7 +226,7 @@ def test_nothing_is_an_empty_list_and_a_search_by_vectors_alone_is_noted(caplog)
     with caplog.at_level(logging.WARNING, "advchunk"):
         small = run("docs", "steep leaves", "-b", "1", "--mode", "lexical")
     assert (small.exit_code, small.stderr) == (1, "")
-    assert "fits into a budget of 1 tokens" in caplog.text
+    assert "does not fit into a budget of 1 tokens" in caplog.text
 
 
 def test_methods_and_sizes_are_those_of_other_commands(folder):

@@ -203,6 +203,12 @@ def test_a_question_without_a_known_word_takes_the_best_hits():
         assert hits[2].chunk.id in {hit.chunk.id for hit in passages[0].hits}
 
 
+def test_a_best_sentence_that_does_not_fit_is_logged(caplog):
+    text = "Dry beans of any kind must rest in water for twelve hours. Green beans keep."
+    assert PassageCutter().cut("How long must beans rest?", [Hit(Chunk(text, (Span(0, len(text)),), 9), "a", 1.0)], 6)
+    assert "the best sentence does not fit into a budget of 6 tokens" in caplog.text
+
+
 def test_headings_that_do_not_fit_are_left_out():
     text = f"# {'Long heading ' * 15}\n\nCats nap. {'They purr all day. ' * 9}\n\nThe captain kept the key."
     hits = [Hit(Chunk(text, (Span(0, len(text)),), 1), "a", 1.0)]
@@ -262,7 +268,7 @@ def test_no_hit_and_blank_hits_give_no_passage():
 def test_a_budget_too_small_is_said(caplog):
     with caplog.at_level(logging.WARNING, "advchunk"):
         assert CUTTER.cut("Who kept the key?", hits_of(TEXT), 1) == []
-    assert "fits into a budget of 1 token" in caplog.text
+    assert "does not fit into a budget of 1 token" in caplog.text
 
 
 def test_passages_have_the_tokens_and_are_as_many_as_asked():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from advchunk import Chunk, ConfigurationError, RecursiveChunker, Span
+from advchunk import Chunk, ConfigurationError, RecursiveChunker, Span, chunk_files
 from advchunk.retrieval import (
     ChunkPositions,
     Hit,
@@ -11,6 +11,7 @@ from advchunk.retrieval import (
     Retriever,
     Search,
     SparseWords,
+    StoredRetriever,
     VectorIndex,
     WindowScoring,
     assemble_passages,
@@ -99,6 +100,8 @@ CASES = [
         "must be a mapping of strings to a collection of Chunk",
     ),
     (lambda: Retriever([]), "chunks must be a mapping of strings to a collection of Chunk or None, got []"),
+    (lambda: StoredRetriever("https://u:secret@x.org/i"), "path must name a file, got 'https://***@x.org/i'"),
+    (lambda: [*chunk_files("http://u:secret@x.org/i")], "not a URL, got 'http://***@x.org/i'"),
     (lambda: sparse(mean=0), "mean must be a number of terms > 0, got 0"),
     (lambda: sparse(mean=float("nan")), "mean must be a number of terms > 0, got nan"),
     (lambda: sparse(mean="40"), "mean must be a number of terms > 0, got '40'"),

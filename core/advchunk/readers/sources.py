@@ -21,7 +21,7 @@ from io import TextIOWrapper
 from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Any, NamedTuple
 
-from advchunk.errors import ConfigurationError, Unreadable, first_line
+from advchunk.errors import ConfigurationError, Unreadable, first_line, require
 from advchunk.readers import encodings, formats
 from advchunk.readers.budget import check, most
 from advchunk.text.separated import find_table, head_end
@@ -194,6 +194,7 @@ def find_files(
 
     seen = set[str]()
     for path in map(str, paths):
+        require("://" not in path or Path(path).exists(), "a path must name a file or a folder, not a URL", path)
         for name in _walk(path, inventory, is_excluded) if Path(path).is_dir() else [path]:
             place = name if name == "-" else str(Path(name).absolute())
             if place not in seen:

@@ -187,8 +187,8 @@ class PassageCutter:
             passages = [evidence.passage(run) for run in self._fill(evidence, budget, room)] if room > 0 else []
             excess = sum(passage.tokens for passage in passages) - budget
             room -= excess
-        if not passages and evidence.scores.any():
-            _log.warning("no sentence that answers fits into a budget of %d tokens", budget)
+        if evidence.scores.max(initial=0) > max((passage.score for passage in passages), default=0):
+            _log.warning("the best sentence does not fit into a budget of %d tokens", budget)
         passages = self._covering(passages, evidence.table.word_weights(evidence.asked), min_coverage)
         return with_lines(sort_passages(passages, order), around.texts.get)
 

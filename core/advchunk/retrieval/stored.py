@@ -62,7 +62,7 @@ class StoredRetriever(BaseRetriever):
         tokenizer: TokenizerLike = None,
         cutter: PassageCutter | None = None,
     ) -> None:
-        require(isinstance(path, (str, Path)), "path must name a file", path)
+        require(isinstance(path, Path) or (isinstance(path, str) and "://" not in path), "path must name a file", path)
         self._file = IndexFile(Path(path))
         kept = self._settings_of_file()
         self._mode: SearchMode = kept.get("mode") or mode or "hybrid"  # of what the file keeps
