@@ -95,11 +95,6 @@ def _points(element: Any) -> dict[int, str]:
 _RELATED = {"dgm:relIds": _add_diagram, "c:chart": _add_chart}  # elements that refer to parts of their own
 
 
-def drawn_paragraphs(body: Any) -> Iterator[Any]:
-    """Yield the paragraphs of a shape or a cell."""
-    return holders(body, "a:p", "a:r", "a:t")
-
-
 def drawn_text(paragraph: Any) -> str:
     """Return the text of a paragraph of DrawingML (``a:p``), with its formulas."""
     return join_scripts(_pieces(paragraph, {}))
@@ -126,7 +121,7 @@ def _pieces(parent: Any, targets: Mapping[str, str]) -> Iterator[tuple[str, str]
 def add_paragraphs(flow: Flow, body: Any, plain: Collection[int] | None) -> None:
     """Add paragraphs; those at ``plain`` levels have no bullets unless they say so; with None, none has any."""
     counts = Counter[int]()
-    for paragraph in drawn_paragraphs(body):
+    for paragraph in holders(body, "a:p", "a:r", "a:t"):
         pieces, properties = [*_pieces(paragraph, flow.targets)], child_at(paragraph, "a:pPr")
         if not any(text.strip() for text, _ in pieces):
             continue

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Callable, Iterable
 from itertools import groupby
+from typing import TypeAlias
 
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.table_layout import TableCell, add_table
 from advchunk.readers.writing import TextBlock, Writer, cell_texts, squeeze
 from advchunk.records import BlockKind
 
+Line: TypeAlias = str | Iterable[tuple[str, str]]  # of a paragraph; its pieces are those of `join_scripts`
 _SIGN = re.compile(r"\[\^\d+\]")
 
 
@@ -45,14 +47,7 @@ class Flow(Writer):
         self._lines, self._lines_kind = list[str](), ""  # of the open code or table of contents
 
     def paragraph(
-        self,
-        kind: BlockKind,
-        line: str | Iterable[tuple[str, str]],
-        *,
-        label: str = "",
-        depth: int = 0,
-        level: int = 0,
-        is_contents: bool = False,
+        self, kind: BlockKind, line: Line, *, label: str = "", depth: int = 0, level: int = 0, is_contents: bool = False
     ) -> None:
         r"""Write a paragraph, in which "\n" ends a line and "\f" a page.
 

@@ -1,7 +1,5 @@
 """Read texts, sheets, and slides of OpenDocument (ODF 1.3, part 3) from their XML."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

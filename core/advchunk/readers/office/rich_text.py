@@ -1,7 +1,5 @@
 """Read RTF (version 1.9.1 of its specification)."""
 
-from __future__ import annotations
-
 import codecs
 import json
 import re

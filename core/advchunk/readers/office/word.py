@@ -1,7 +1,5 @@
 """Read Word files from their XML (ECMA-376, part 1)."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from typing import Any
@@ -54,12 +52,11 @@ class _Reader:
             self.flow.targets = self._package.targets(self._package.target(self._package.main, f"{key[0]}s"))
             self.flow.note(self.flow.collected(self._blocks, notes.get(key, ())))
         self.flow.write_notes()
-        counts = self.flow.left_out
-        counts["comments"] = len([*every(self._part("comments"), "w:comment")])
+        self.flow.left_out["comments"] = len([*every(self._part("comments"), "w:comment")])
         for kind, target in self._package.relations(self._package.main).values():
             if kind in {"header", "footer"}:
                 texts = every(self._package.xml(target), "w:t", deep=True)
-                counts[f"{kind}s"] += any((text.text or "").strip() for text in texts)
+                self.flow.left_out[f"{kind}s"] += any((text.text or "").strip() for text in texts)
         return bool(bodies)
 
     def _part(self, kind: str) -> Any:
