@@ -35,8 +35,7 @@ def field_target(instruction: str) -> str:
 class Flow(Writer):
     """A `Writer` of paragraphs: lines of code are one block, as is a table of contents, and notes are at the end.
 
-    ``fields`` are metadata of the document, ``shapes`` functions that write the shapes of the open paragraph
-    (`write_shapes`), and ``targets`` addresses to which the part leads that is read, by id.
+    ``fields`` are metadata, ``shapes`` write the shapes of the open paragraph, and ``targets`` are addresses by id.
     """
 
     def __init__(self, *, hidden: bool = False, links: bool = False) -> None:

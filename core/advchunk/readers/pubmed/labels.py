@@ -21,7 +21,6 @@ _QUALIFIERS = frozenset(
     """and the of or study studies trial trials main key major primary secondary principal
     clinical research experimental statistical practice data evidence investigation""".split()  # noqa: SIM905
 )
-
 _ENDS = frozenset(".!?:;)]\"'”")  # end of a line that a label may follow
 _MARKS = {"colon": (":", 2), "dash": ("-", 2), "hyphen": ("-", 1), "word": ("-", 0), "stop": (".", 2), "end": ("", 2)}
 _PARAGRAPH = re.compile(r"\S(?:.*?\S)??(?=\s*\Z|\s*?\n[^\S\n]*\n)", re.DOTALL)

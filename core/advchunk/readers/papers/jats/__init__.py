@@ -149,7 +149,7 @@ class _Reader:
         heads = [child for child in element if child.tag in {"label", "title", "caption"}]
         titles = [title for head in heads for title in (head.findall("title") if head.tag == "caption" else [head])]
         starts, is_statement = (lines.label_text([title]) for title in titles), element.tag == "statement"
-        self.writer.begin(lines.sentences(starts, ".:;!?—–"), self._kind if is_statement else "caption")
+        self.writer.begin(lines.punctuated(starts, ".:;!?—–"), self._kind if is_statement else "caption")
         for head in heads:
             if head.tag == "caption":
                 self._nested(head, "caption", titles)

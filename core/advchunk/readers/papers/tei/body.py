@@ -15,7 +15,6 @@ from advchunk.readers.writing import Writer, squeeze
 from advchunk.records import BlockKind, Place
 
 _ID = "{http://www.w3.org/XML/1998/namespace}id"
-
 _ELEMENTS = json.loads(files(__package__).joinpath("elements.json").read_text("utf-8"))
 _SECTIONS, _INLINE = frozenset(_ELEMENTS["sections"]), frozenset(_ELEMENTS["inline"])
 _CONTAINERS = _SECTIONS | frozenset(_ELEMENTS["containers"])
