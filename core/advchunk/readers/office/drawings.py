@@ -38,7 +38,9 @@ def read_drawing(
         elif name == "v:textpath":
             yield partial(flow.add, "figure", element.get("string", ""))
         elif name in _RELATED:
-            yield partial(_RELATED[name], flow, package, part, element)
+            add_related, key = _RELATED[name]
+            _, target = package.relations(part).get(value(element, key=key), ("", ""))
+            yield partial(add_related, flow, package.xml(target))
         if name in _LEFT_OUT:
             flow.left_out[_LEFT_OUT[name]] += 1
 
@@ -57,17 +59,14 @@ def description(element: Any) -> str:
     return "" if _FILE_NAME.fullmatch(text) else text
 
 
-def _add_diagram(flow: Flow, package: Package, part: str, element: Any) -> None:
+def _add_diagram(flow: Flow, root: Any) -> None:
     """Add the texts of SmartArt, line by line."""
-    _, target = package.relations(part).get(value(element, key="r:dm"), ("", ""))
-    lines = (drawn_text(own) for own in every(package.xml(target), "a:p", deep=True))
+    lines = map(drawn_text, every(root, "a:p", deep=True))
     flow.add("figure", "\n".join(filter(None, map(squeeze, lines))))
 
 
-def _add_chart(flow: Flow, package: Package, part: str, element: Any) -> None:
+def _add_chart(flow: Flow, root: Any) -> None:
     """Add the title of a chart, and the values of its series as a table."""
-    _, target = package.relations(part).get(value(element, key="r:id"), ("", ""))
-    root = package.xml(target)
     title = " ".join(map(drawn_text, every(child_at(root, "c:chart/c:title"), "a:p", deep=True)))
     heads, columns = [""], list[dict[int, str]]()
     for series in every(root, "c:ser", deep=True):
@@ -92,7 +91,8 @@ def _points(element: Any) -> dict[int, str]:
     return points or {i: v.text or "" for i, v in enumerate(every(element, "c:v", deep=True))}
 
 
-_RELATED = {"dgm:relIds": _add_diagram, "c:chart": _add_chart}  # elements that refer to parts of their own
+# Elements that refer to parts of their own, and the attributes by which they do.
+_RELATED = {"dgm:relIds": (_add_diagram, "r:dm"), "c:chart": (_add_chart, "r:id")}
 
 
 def drawn_text(paragraph: Any) -> str:

@@ -62,8 +62,6 @@ class _Reader:
     def _part(self, kind: str) -> Any:
         return self._package.related(self._package.main, kind)
 
-    # Blocks.
-
     def _blocks(self, parent: Any) -> None:
         for element in children(parent):
             name = short(element.tag)

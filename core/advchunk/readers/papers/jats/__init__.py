@@ -2,8 +2,7 @@
 
 Front matter becomes metadata; addresses, histories and counts are dropped. The text has everything visible in the
 abstracts, the body and the back matter, in its order, except that figures, tables and footnotes within a paragraph
-follow it; then the notes of the front matter: author notes, funding, and statements such as those on the availability
-of data.
+follow it; then the notes of the front matter: author notes, funding, and statements such as on data availability.
 """
 
 from collections.abc import Callable, Iterable, Mapping
