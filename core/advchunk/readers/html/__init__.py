@@ -378,7 +378,7 @@ class _Reader:
 
 def _parse_span(text: str | None, most: int) -> int:
     """Return the number of rows or columns that a cell spans; 0 means all that follow."""
-    count = 1 if text is None else _parse_int(text, 1)
+    count = _parse_int(text, 1)
     return min(count, most) if count > 0 else most
 
 

@@ -13,10 +13,8 @@ from advchunk.readers.office.formulas import read_formula
 from advchunk.readers.office.package import Package, child_at, children, every, holders, number, short, value
 from advchunk.readers.writing import pipe_table, squeeze
 
-_LEFT_OUT = {
-    **dict.fromkeys(("pic:pic", "p:pic", "xdr:pic", "v:imagedata"), "pictures"),
-    **dict.fromkeys(("o:OLEObject", "p:oleObj"), "embedded objects"),
-}
+_LEFT_OUT = dict.fromkeys(("pic:pic", "p:pic", "xdr:pic", "v:imagedata"), "pictures")
+_LEFT_OUT |= dict.fromkeys(("o:OLEObject", "p:oleObj"), "embedded objects")
 _FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|[ew]mf|bmp|tiff?|svg)", re.IGNORECASE)
 # The note of Office below its own description of a picture.
 _GENERATED = re.compile(r"\n\s*\n[^\n]{0,60}(?:AI\b|AI.generated|automatic|生成|自动|自動)[^\n]*\Z")

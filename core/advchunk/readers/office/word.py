@@ -14,9 +14,7 @@ from advchunk.readers.table_layout import TableCell
 
 _SIGNS = {"w:tab": "\t", "w:ptab": "\t", "w:cr": "\n", "w:noBreakHyphen": "-"}
 _SYMBOL = dict(zip(range(0x41, 0x7B), "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ", strict=True))
-_SYMBOL |= dict(
-    zip(b"\xa3\xa5\xae\xb0\xb1\xb3\xb4\xb6\xb7\xb9\xba\xbb\xce\xd6\xd7\xe5\xf2", "≤∞→°±≥×∂•≠≡≈∈√⋅∑∫", strict=True)
-)
+_SYMBOL |= dict(zip(bytes.fromhex("a3a5aeb0b1b3b4b6b7b9babbced6d7e5f2"), "≤∞→°±≥×∂•≠≡≈∈√⋅∑∫", strict=True))
 _DINGS = dict(zip(b"\x6f\x71\xa8\xfb\xfc\xfd\xfe\xe0", "☐☐☐✗✓☒☑→", strict=True))
 _PROPERTIES = frozenset({"w:sdtPr", "w:tcPr", "w:sectPr", "w:pPr"})
 _FORMULAS = frozenset({"m:oMath", "m:oMathPara"})

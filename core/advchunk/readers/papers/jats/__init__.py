@@ -210,7 +210,7 @@ class _Reader:
             elif child.tag in self._readers:
                 self._readers[child.tag](child, level)
             else:
-                self.writer.add_paragraph(self._kind, squeeze(lines.child_text(child, "")))
+                self._paragraph(lines.child_text(child, ""))
         self._nesting -= 1
 
     def _item(self, item: Element, marker: str) -> None:
