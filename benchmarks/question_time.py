@@ -504,7 +504,7 @@ def scorer_row(data: Set, model: Any) -> str:
 
     def score(question: str, texts: Sequence[str]) -> Floats:
         new = [text for text in dict.fromkeys([question, *texts]) if text not in rows]
-        rows.update(zip(new, embedder.embed(new), strict=True))
+        rows.update(zip(new, embedder.embed(new) if new else (), strict=True))
         return np.stack([rows[text] for text in texts]) @ rows[question]
 
     cutters = [None, *(PassageCutter(scorer=score, scorer_weight=weight) for weight in WEIGHTS)]

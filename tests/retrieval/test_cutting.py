@@ -218,6 +218,14 @@ def test_a_passage_of_min_tokens_takes_no_more_than_the_budget():
     assert "The captain kept the key." in passage.text
 
 
+def test_a_passage_that_goes_on_in_another_section_is_cited_by_both():
+    text = "# A\n\n## B\n\nCats nap.\n\n# C\n\nCats purr.\n"
+    (passage,) = PassageCutter().cut("What do cats do?", [Hit(Chunk(text, (Span(0, len(text)),), 9), "a", 1.0)])
+    assert passage.citation.startswith("a, A to C, characters")
+    (passage,) = PassageCutter().cut("Do cats purr?", [Hit(Chunk(text, (Span(0, len(text)),), 9), "a", 1.0)], 6)
+    assert passage.citation.startswith("a, C, characters")
+
+
 def test_a_moved_hit_is_where_its_text_is_nearest():
     text = "New.\n\n# A\n\nNot applicable.\n\n# B\n\nNot applicable.\n"
     at = text.rindex("Not") - len("New.\n\n")

@@ -103,7 +103,7 @@ CASES = [
     (lambda: sparse(mean=float("nan")), "mean must be a number of terms > 0, got nan"),
     (lambda: sparse(mean="40"), "mean must be a number of terms > 0, got '40'"),
     (lambda: sparse(mean=True), "mean must be a number of terms > 0, got True"),
-    (lambda: sparse(rarity="qdrant"), "rarity must be one of 'texts', 'store', got 'qdrant'"),
+    (lambda: sparse(rarity="qdrant"), "rarity must be one of ('texts', 'store'), got 'qdrant'"),
     (lambda: sparse(dimensions=0), "dimensions must be a whole number from 1 to 2^32, got 0"),
     (lambda: sparse(dimensions=2**32 + 1), "dimensions must be a whole number from 1 to 2^32"),
     (lambda: sparse().embed("tea"), "texts must be a collection of texts, got 'tea'"),

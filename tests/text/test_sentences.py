@@ -62,7 +62,7 @@ SENTENCES = [
     ("en", "J. R. Smith met W.H.S. Koerner in the U.S. |The rest left U.S. Congress to I. Newton."),
     ("en", "Dr. Who met Prof. No, Gen. Lee and St. Louis Inc. of Ohio vs. Mr. So. |Fine."),
     ("en", "He lives on Main St. |He works for Acme Inc. |The firm is in Washington, D.C. |It is big."),
-    ("en", "Do this: 1. Wash. |2. Dry. |3. Leave. |a. First. |b. Second."),
+    ("en", "Do this: 1. Wash. |12. Dry. |3. Leave. |a. First. |b. Second."),
     ("en", "home is far.|It was late.|The dog barked. |Ok."),
     ("en", 'He left.|"It rained," she said.|Nobody came.|Why?|It was late .|They slept.[2]|The end.'),
     ("en", "It is 3.14 or 1,000.5 or .5 mg. |12.5% of 10 km/h. |It rose to 15. |Then 20."),

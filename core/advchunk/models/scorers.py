@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from advchunk.errors import require, require_answer
+from advchunk.errors import BadModelOutput, require, require_answer
 from advchunk.models.embedders import METHODS, EmbedderLike, as_embedder
 from advchunk.records import Floats
 
@@ -32,11 +32,12 @@ def as_scorer(model: Any) -> Scorer:
 
 
 def _check(call: Scorer, question: str, texts: list[str]) -> Floats:
+    answer = call(question, texts)
     try:
-        scores = np.asarray(call(question, texts), dtype=np.float64)
+        scores = np.asarray(answer, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        require_answer(False, f"a scorer must return {len(texts)} numbers ({error})")
-        raise
+        msg = f"a scorer must return {len(texts)} numbers, got {type(answer).__name__} ({error})"
+        raise BadModelOutput(msg) from error
     is_valid = scores.shape == (len(texts),) and bool(np.isfinite(scores).all())
     require_answer(is_valid, f"a scorer must return {len(texts)} finite numbers, got an array of shape {scores.shape}")
     return scores

@@ -46,7 +46,7 @@ DEPTH_TO_CUT = 200
 _AROUND = 350.0
 _HIT_WEIGHT = 0.1  # of the scores of the hits, where the words of the question have 1
 _MAX_REFUSED = 20  # sentences in a row that do not fit
-SCORER_WEIGHT = 0.2
+SCORER_WEIGHT = 0.4
 _JUDGED = 75.0  # tokens of the windows that a scorer is given
 _SCRAP = 8  # tokens of a passage that says nothing alone
 _Kind = TypeVar("_Kind")
@@ -402,11 +402,15 @@ class _Evidence:
             hits = [min((hit for hit, _ in source.hits), key=lambda hit: _distance(hit.chunk.spans, span))]
         context = self.context(start)[0] if has_context else ""
         tokens, score = self.counter(with_context(context, text)), float(self.scores[start:end].max())
-        own_spans, first = (span,) if source.is_placed else (), hits[0].chunk
-        section = " > ".join(
-            self.table.path(start) or headings_of(first, span.start, written_metadata(first.metadata))[0]
+        own_spans = (span,) if source.is_placed else ()
+        places = (start, hits[0].chunk, span.start), (end - 1, hits[-1].chunk, span.end - 1)
+        section, last_section = (
+            " > ".join(self.table.path(unit) or headings_of(chunk, offset, written_metadata(chunk.metadata))[0])
+            for unit, chunk, offset in places
         )
-        return Passage(text, source.document, own_spans, tuple(hits), score, tokens, context, section)
+        return Passage(
+            text, source.document, own_spans, tuple(hits), score, tokens, context, section, last_section=last_section
+        )
 
     def sentence(self, unit: int) -> ScoredSentence:
         """Return a unit with its score."""

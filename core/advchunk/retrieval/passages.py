@@ -53,7 +53,8 @@ class Passage:
     score : score of its best sentence, or of its chunk.
     tokens : number of tokens of ``prompt_text``.
     context : the headings above it, and the header of the table in which it starts.
-    section : the path of the headings above its first sentence; None is the section of its first hit.
+    section, last_section : the paths of the headings above its first sentence and its last; None are those of the first
+        hit and the last.
     lines : the first and the last line of each span; () if they are not known.
     coverage : the share of the question's words that ``prompt_text`` has, weighted by their rarity in the texts that
         were searched, 0..1; 0 for a chunk of a search.
@@ -67,6 +68,7 @@ class Passage:
     tokens: int
     context: str = ""
     section: str | None = None
+    last_section: str | None = None
     lines: LineRanges = ()
     coverage: float = 0.0
 
@@ -101,19 +103,18 @@ class Passage:
     @property
     def heading(self) -> str:
         """The path of headings above the passage, such as "Guide > Install"; "" without headings."""
-        if self.section is not None:
-            return self.section
-        metadata = self.hits[0].chunk.metadata
-        path = written_metadata(metadata).get("title_path", metadata.get("title_path"))
-        return " > ".join(path) if isinstance(path, (list, tuple)) else str(path or "")
+        return _path_of(self.hits[0]) if self.section is None else self.section
 
     @property
     def citation(self) -> str:
         """The place in one line: document, headings, clause, speakers, times, sheet, lines, pages, and offsets.
 
-        An example is "terms.md, Article 5, clause 5(1), lines 40-52, page 3, characters 1200-1480". What
-        chunks state of themselves is left out if it is not certain for this part of them.
+        An example is "terms.md, Article 5, clause 5(1), lines 40-52, page 3, characters 1200-1480"; a passage that goes
+        on in another section has the headings of both, "Article 5 to Article 6". What chunks state of themselves is
+        left out if it is not certain for this part of them.
         """
+        first, last = self.heading, _path_of(self.hits[-1]) if self.last_section is None else self.last_section
+        is_within = not (first and last) or f"{last} > ".startswith(f"{first} > ")
         own = [written_metadata(hit.chunk.metadata) for hit in self.hits]
         covered = _covers([span for hit in self.hits for span in hit.chunk.spans], self.spans)
         is_whole = covered and all(_covers(self.spans, hit.chunk.spans) for hit in self.hits)
@@ -123,7 +124,7 @@ class Passage:
         pages = sorted({page for written in own for page in _items(written.get("pages"), int)})
         parts = [
             self.document,
-            self.heading,
+            first if is_within else f"{first} to {last}",
             f"clause {own[0]['clause']}" if starts_hit and own[0].get("clause") else "",
             ", ".join(speakers) if is_whole or (covered and len(speakers) == 1) else "",
             _times(own) if covered else "",
@@ -145,6 +146,12 @@ class Passage:
         if self.section:
             values |= {"section": self.section.rpartition(" > ")[2], "title_path": self.section}
         return values
+
+
+def _path_of(hit: Hit) -> str:
+    """Return the headings above a chunk, such as "Guide > Install"."""
+    path = written_metadata(hit.chunk.metadata).get("title_path", hit.chunk.metadata.get("title_path"))
+    return " > ".join(path) if isinstance(path, (list, tuple)) else str(path or "")
 
 
 def _covers(spans: Sequence[Span], parts: Sequence[Span]) -> bool:
