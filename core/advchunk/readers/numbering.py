@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from advchunk.readers.counting import format_count
 from advchunk.records import Block, BlockKind
-from advchunk.text.tiling import has_one
+from advchunk.text.tiling import end_of_line, has_one
 
 Value: TypeAlias = tuple[int, ...]
 
@@ -223,9 +223,3 @@ def is_capitalized(title: str) -> bool:
     long = [word for word in words if len(word) > 3] or words
     is_first = bool(words) and not words[0][0].islower()
     return is_first and 5 * sum(not word[0].islower() for word in long) >= 3 * len(long)
-
-
-def end_of_line(flat: str, offset: int) -> int:
-    """Return the end of the line at an offset."""
-    end = flat.find("\n", offset)
-    return len(flat) if end < 0 else end

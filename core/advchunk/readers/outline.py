@@ -19,10 +19,10 @@ from typing import Any, Final, TypeAlias
 
 from advchunk.readers import numbering
 from advchunk.readers.markdown import heading_text, trim
-from advchunk.readers.numbering import EDGES, RANKS, WIDE, Mark, Value, end_of_line, find_marks, is_title
+from advchunk.readers.numbering import EDGES, RANKS, WIDE, Mark, Value, find_marks, is_title
 from advchunk.records import Block, BlockKind, Document, Span
 from advchunk.text.patterns import Patterns, find_all, named
-from advchunk.text.tiling import flatten, next_non_space, paragraph_edges
+from advchunk.text.tiling import end_of_line, flatten, next_non_space, paragraph_edges
 
 _RUN_IN = re.compile(r"[^\n.:;]{2,70}?(?=[.:][*_]*\s[\s*_]*\S)")
 _PLAIN_LENGTH: Final = 120  # mean characters of units that are plainly not items of a list

@@ -225,3 +225,9 @@ def from_spans(text: str, spans: Iterable[tuple[int, int]]) -> Units:
         ends.append(end)
         at = end
     return owning_space(text, ends)
+
+
+def end_of_line(flat: str, offset: int) -> int:
+    """Return the end of the line at an offset."""
+    end = flat.find("\n", offset)
+    return len(flat) if end < 0 else end

@@ -68,9 +68,7 @@ _FILE_KEYS = ("source", "file_path", "file_name")  # of metadata; the first is L
 
 
 def detect_language(name: str, text: str = "", metadata: Mapping[str, Any] | None = None) -> str:
-    """Return the language of code by its file's name, metadata (``language``, or the file as ``source``, ``file_path``
-    or ``file_name``), or first line; "" if unknown.
-    """
+    """Return the language of code by its metadata, else the name of its file, else its first line; "" if unknown."""
     metadata = metadata or {}
     if metadata.get("language") in LANGUAGES:
         return str(metadata["language"])

@@ -1,8 +1,4 @@
-r"""Read source code: its definitions are parsed with Tree-sitter, and the text is not changed.
-
-The languages are Bash, C, C++, C#, Go, Java, JavaScript, PHP, Python, Ruby, Rust, SQL, TSX and TypeScript
-(`languages.LANGUAGES`). Broken code is read as well: what cannot be parsed belongs to the block around it.
-"""
+"""Read source code, also broken code: Tree-sitter parses its definitions, and the text is not changed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Read HTML pages and fragments by the HTML standard, as a browser does, even if they are malformed.
-
-Visible content keeps its order. Only elements that the page marks up as furniture are furniture.
-"""
+"""Read HTML pages and fragments by the HTML standard, as a browser does, even if they are malformed."""
 
 from __future__ import annotations
 
@@ -238,10 +235,8 @@ class _Reader:
             self._line.append("\n")
         else:
             self._flush()
-            if tag in _BANNERS and _is_banner(node):
-                yield from self._furniture(node)
-            else:
-                yield from self._elements[tag](node) if tag in self._elements else self._division()
+            is_banner = tag in _BANNERS and _is_banner(node)
+            yield from (self._furniture if is_banner else self._elements.get(tag, self._division))(node)
 
     def _sign(self, _: LexborNode) -> Iterator[None]:
         """Write the sign of a note as in Markdown."""
@@ -260,7 +255,7 @@ class _Reader:
             line.insert(start, "[")
             line.append(f"]({target})")
 
-    def _division(self) -> Iterator[None]:
+    def _division(self, _: LexborNode) -> Iterator[None]:
         yield
         self._flush()
 
@@ -367,11 +362,11 @@ class _Reader:
             table.heads += node.parent.tag == "thead" and table.heads == len(table.rows)
             table.rows.append([])
             table.groups.setdefault(node.parent.mem_id, []).append(table.rows[-1])
-        return self._division()
+        return self._division(node)
 
     def _cell(self, node: LexborNode) -> Iterator[None]:
         if not self._tables or node.parent is None or node.parent.tag != "tr" or not self._tables[-1].rows:
-            yield from self._division()
+            yield from self._division(node)
             return
         self._finish()
         rows, columns = (_parse_span(node.attributes.get(f"{side}span"), most) for side, most in _MAX_SPANS)
@@ -383,7 +378,7 @@ class _Reader:
 
 def _parse_span(text: str | None, most: int) -> int:
     """Return the number of rows or columns that a cell spans; 0 means all that follow."""
-    count = 1 if text is None else _parse_int(text, 1)
+    count = _parse_int(text, 1)
     return min(count, most) if count > 0 else most
 
 

@@ -67,9 +67,8 @@ class _OpenElements:
 
     def keep(self, tag: re.Match[str]) -> str:
         """Return a tag, or, for an element nested too deep, what separates its text as the element would."""
-        if (name := (tag["name"] or "").lower()) in _UNNESTED or not name:
-            return tag[0]
-        if name in _SVG and tag["rest"].endswith("/"):
+        name = (tag["name"] or "").lower()
+        if not name or name in _UNNESTED or (name in _SVG and tag["rest"].endswith("/")):
             return tag[0]
         at = self._close(name) if tag["end"] else self._open(name)
         return tag[0] if at < MAX_HTML_DEPTH else "<p>" * (name in _BLOCKS)

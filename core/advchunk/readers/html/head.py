@@ -37,12 +37,9 @@ def page_metadata(tree: LexborHTMLParser) -> dict[str, str]:
         if key == "authors":
             texts = ["; ".join(dict.fromkeys(text for text in texts if not text.startswith(("http:", "https:"))))]
         text = texts[0] if texts else ""
-        if text := _parse_date(text) if key == "published_at" else text:
+        if key == "published_at":  # in ISO 8601, as precise as the page says
+            match = _DATE.match(text)
+            text = "-".join(part.zfill(2) for part in match.groups() if part) if match else ""
+        if text:
             metadata[key] = text
     return metadata
-
-
-def _parse_date(text: str) -> str:
-    """Return a date in ISO 8601, as precise as the text; "" if it is none."""
-    match = _DATE.match(text)
-    return "-".join(part.zfill(2) for part in match.groups() if part) if match else ""

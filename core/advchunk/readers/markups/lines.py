@@ -1,7 +1,5 @@
 """Read a markup line by line, by a table of rules, in linear time. Blocks are whole lines, the text stays as it is."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +9,7 @@ from typing import NamedTuple
 from advchunk.readers.embedded import SECTION_LEVELS
 from advchunk.readers.markdown import heading_text
 from advchunk.records import Block, BlockKind, Span
-from advchunk.text.tiling import flatten
+from advchunk.text.tiling import end_of_line, flatten
 
 _HEAD = 20_000  # characters in which metadata are looked for
 _DEEPEST = 6  # level of a heading
@@ -87,7 +85,7 @@ class _Scan:
     def blocks(self) -> Iterator[Block]:
         flat, at = self._flat, int(self._flat.startswith("\ufeff"))
         while at < len(flat):
-            line_end = self._line_end(at)
+            line_end = end_of_line(flat, at)
             if not _WORD.search(flat, at, line_end):
                 yield from self._close()
                 at = line_end + 1
@@ -115,10 +113,6 @@ class _Scan:
             at = line_end + 1
         yield from self._close()
 
-    def _line_end(self, at: int) -> int:
-        end = self._flat.find("\n", at)
-        return len(self._flat) if end < 0 else end
-
     def _begin(self, kind: BlockKind, at: int, level: int = 0) -> None:
         """Open a block, which begins with the lines that belong to it."""
         self._open = _Open(kind, self._open.start if self._open else at, level)
@@ -143,7 +137,7 @@ class _Scan:
     def _last_end(self, rule: LineRule, match: re.Match[str], line_end: int) -> int | None:
         """Return the end of the last line of a block, None if blank lines and other blocks end it."""
         if rule.until in {"line", "match"}:
-            return match.end() if rule.until == "match" else self._line_end(match.end())
+            return match.end() if rule.until == "match" else end_of_line(self._flat, match.end())
         if rule.until in {"deeper", "as deep", "same"}:
             return self._run_end(rule, match, line_end)
         if rule.until == "blank":
@@ -154,7 +148,7 @@ class _Scan:
         if closing not in self._absent:
             pattern = re.compile(closing, re.MULTILINE | re.IGNORECASE)
             if last := _balanced_end(self._flat, pattern, match):
-                return self._line_end(last)
+                return end_of_line(self._flat, last)
             self._absent.add(closing)
         return None
 
@@ -163,7 +157,7 @@ class _Scan:
         column = _indent(flat, match.start()) + (rule.until == "deeper")
         pattern = re.compile(rule.opens)
         while at < len(flat):
-            end = self._line_end(at)
+            end = end_of_line(flat, at)
             if _WORD.search(flat, at, end):
                 goes_on = pattern.match(flat, at) if rule.until == "same" else _indent(flat, at) >= column
                 if not goes_on:

@@ -28,7 +28,11 @@ def read_book(package: Package, flow: Flow) -> bool:
         kind, name = value(item, key="media-type"), normpath(join(dirname(main), unquote(value(item, key="href"))))
         page = package.read(name) if kind in _PAGES else None
         if page is not None:
-            text = _decode(page, name, package)
+            try:
+                text = decode(page, name).text
+            except ConfigurationError:
+                package.damaged.add(name)
+                text = page.decode(errors="replace")
             title = {"title": flow.fields.get("title", "")}
             flow.add_document(reader.read(text, metadata=title, links=flow.links))
         elif kind in {"", *_PAGES}:
@@ -36,11 +40,3 @@ def read_book(package: Package, flow: Flow) -> bool:
         else:
             flow.left_out["pages in other formats"] += has_spine
     return bool(flow.blocks)
-
-
-def _decode(page: bytes, name: str, package: Package) -> str:
-    try:
-        return decode(page, name).text
-    except ConfigurationError:
-        package.damaged.add(name)
-        return page.decode(errors="replace")

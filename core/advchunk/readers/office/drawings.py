@@ -13,10 +13,8 @@ from advchunk.readers.office.formulas import read_formula
 from advchunk.readers.office.package import Package, child_at, children, every, holders, number, short, value
 from advchunk.readers.writing import pipe_table, squeeze
 
-_LEFT_OUT = {
-    **dict.fromkeys(("pic:pic", "p:pic", "xdr:pic", "v:imagedata"), "pictures"),
-    **dict.fromkeys(("o:OLEObject", "p:oleObj"), "embedded objects"),
-}
+_LEFT_OUT = dict.fromkeys(("pic:pic", "p:pic", "xdr:pic", "v:imagedata"), "pictures")
+_LEFT_OUT |= dict.fromkeys(("o:OLEObject", "p:oleObj"), "embedded objects")
 _FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|[ew]mf|bmp|tiff?|svg)", re.IGNORECASE)
 # The note of Office below its own description of a picture.
 _GENERATED = re.compile(r"\n\s*\n[^\n]{0,60}(?:AI\b|AI.generated|automatic|生成|自动|自動)[^\n]*\Z")
@@ -38,7 +36,9 @@ def read_drawing(
         elif name == "v:textpath":
             yield partial(flow.add, "figure", element.get("string", ""))
         elif name in _RELATED:
-            yield partial(_RELATED[name], flow, package, part, element)
+            add_related, key = _RELATED[name]
+            _, target = package.relations(part).get(value(element, key=key), ("", ""))
+            yield partial(add_related, flow, package.xml(target))
         if name in _LEFT_OUT:
             flow.left_out[_LEFT_OUT[name]] += 1
 
@@ -57,17 +57,14 @@ def description(element: Any) -> str:
     return "" if _FILE_NAME.fullmatch(text) else text
 
 
-def _add_diagram(flow: Flow, package: Package, part: str, element: Any) -> None:
+def _add_diagram(flow: Flow, root: Any) -> None:
     """Add the texts of SmartArt, line by line."""
-    _, target = package.relations(part).get(value(element, key="r:dm"), ("", ""))
-    lines = (drawn_text(own) for own in every(package.xml(target), "a:p", deep=True))
+    lines = map(drawn_text, every(root, "a:p", deep=True))
     flow.add("figure", "\n".join(filter(None, map(squeeze, lines))))
 
 
-def _add_chart(flow: Flow, package: Package, part: str, element: Any) -> None:
+def _add_chart(flow: Flow, root: Any) -> None:
     """Add the title of a chart, and the values of its series as a table."""
-    _, target = package.relations(part).get(value(element, key="r:id"), ("", ""))
-    root = package.xml(target)
     title = " ".join(map(drawn_text, every(child_at(root, "c:chart/c:title"), "a:p", deep=True)))
     heads, columns = [""], list[dict[int, str]]()
     for series in every(root, "c:ser", deep=True):
@@ -92,12 +89,8 @@ def _points(element: Any) -> dict[int, str]:
     return points or {i: v.text or "" for i, v in enumerate(every(element, "c:v", deep=True))}
 
 
-_RELATED = {"dgm:relIds": _add_diagram, "c:chart": _add_chart}  # elements that refer to parts of their own
-
-
-def drawn_paragraphs(body: Any) -> Iterator[Any]:
-    """Yield the paragraphs of a shape or a cell."""
-    return holders(body, "a:p", "a:r", "a:t")
+# Elements that refer to parts of their own, and the attributes by which they do.
+_RELATED = {"dgm:relIds": (_add_diagram, "r:dm"), "c:chart": (_add_chart, "r:id")}
 
 
 def drawn_text(paragraph: Any) -> str:
@@ -126,7 +119,7 @@ def _pieces(parent: Any, targets: Mapping[str, str]) -> Iterator[tuple[str, str]
 def add_paragraphs(flow: Flow, body: Any, plain: Collection[int] | None) -> None:
     """Add paragraphs; those at ``plain`` levels have no bullets unless they say so; with None, none has any."""
     counts = Counter[int]()
-    for paragraph in drawn_paragraphs(body):
+    for paragraph in holders(body, "a:p", "a:r", "a:t"):
         pieces, properties = [*_pieces(paragraph, flow.targets)], child_at(paragraph, "a:pPr")
         if not any(text.strip() for text, _ in pieces):
             continue

@@ -1,7 +1,5 @@
 """Read Office files and e-books as blocks, by the format that their bytes have."""
 
-from __future__ import annotations
-
 import logging
 import re
 import zipfile

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Callable, Iterable
 from itertools import groupby
+from typing import TypeAlias
 
 from advchunk.readers.inline import join_scripts
 from advchunk.readers.table_layout import TableCell, add_table
 from advchunk.readers.writing import TextBlock, Writer, cell_texts, squeeze
 from advchunk.records import BlockKind
 
+Line: TypeAlias = str | Iterable[tuple[str, str]]  # of a paragraph; its pieces are those of `join_scripts`
 _SIGN = re.compile(r"\[\^\d+\]")
 
 
@@ -33,8 +35,7 @@ def field_target(instruction: str) -> str:
 class Flow(Writer):
     """A `Writer` of paragraphs: lines of code are one block, as is a table of contents, and notes are at the end.
 
-    ``fields`` are metadata of the document, ``shapes`` functions that write the shapes of the open paragraph
-    (`write_shapes`), and ``targets`` addresses to which the part leads that is read, by id.
+    ``fields`` are metadata, ``shapes`` write the shapes of the open paragraph, and ``targets`` are addresses by id.
     """
 
     def __init__(self, *, hidden: bool = False, links: bool = False) -> None:
@@ -45,14 +46,7 @@ class Flow(Writer):
         self._lines, self._lines_kind = list[str](), ""  # of the open code or table of contents
 
     def paragraph(
-        self,
-        kind: BlockKind,
-        line: str | Iterable[tuple[str, str]],
-        *,
-        label: str = "",
-        depth: int = 0,
-        level: int = 0,
-        is_contents: bool = False,
+        self, kind: BlockKind, line: Line, *, label: str = "", depth: int = 0, level: int = 0, is_contents: bool = False
     ) -> None:
         r"""Write a paragraph, in which "\n" ends a line and "\f" a page.
 

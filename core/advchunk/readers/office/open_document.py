@@ -1,7 +1,5 @@
 """Read texts, sheets, and slides of OpenDocument (ODF 1.3, part 3) from their XML."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -74,8 +72,6 @@ class _Reader:
             self._styles[name] = Style(kind or base.kind, level, script, display == "none" if display else base.hidden)
         return self._styles[name]
 
-    # Blocks.
-
     def blocks(self, parent: Any, *, is_contents: bool = False) -> None:
         """Write the headings, paragraphs, lists, and tables in an element."""
         for element in parent:
@@ -105,8 +101,6 @@ class _Reader:
         if any(text.strip() for text, _ in pieces) or not self.flow.shapes:
             self.flow.paragraph(style.kind, pieces, label=label, depth=depth, level=level, is_contents=is_contents)
         self.flow.write_shapes()
-
-    # Lists.
 
     def _list(self, element: Any, style: str, level: int, key: str = "") -> None:
         style = value(element, key="text:style-name") or style
@@ -227,8 +221,6 @@ class _Reader:
                 for _ in range(_repeated(cell, "columns", _MAX_REPEATED if blocks else 1)):
                     table.add(TableCell(blocks, *_spans(cell)))
         table.write(self.flow)
-
-    # Sheets and slides.
 
     def sheets(self, parent: Any) -> None:
         """Write the sheets of a spreadsheet."""

@@ -1,7 +1,5 @@
 """The parts of an Office file (ECMA-376, part 2), and their XML, by names such as "w:p"."""
 
-from __future__ import annotations
-
 import json
 import posixpath
 import re
@@ -32,14 +30,9 @@ _NO_TITLE = re.compile(
 
 
 class Package:
-    """The parts of an archive, whose names are compared without case.
+    """The parts of an archive, whose names are compared without case. They fit the budget, and define no entities.
 
-    The parts unpack to what `readers.budget` says, and define no entities.
-
-    Attributes
-    ----------
-    main : name of the part that refers to the others, if they have one.
-    damaged : names of the parts that are not well-formed.
+    ``main`` is the name of the part that refers to the others, ``damaged`` those of parts that are not well-formed.
     """
 
     def __init__(self, data: bytes) -> None:

@@ -1,7 +1,5 @@
 """Read RTF (version 1.9.1 of its specification)."""
 
-from __future__ import annotations
-
 import codecs
 import json
 import re
@@ -222,16 +220,15 @@ class _Reader:
         else:
             self._merges.add(word)
 
-    def _end_paragraph(self, *, in_cell: bool = False) -> None:
+    def _end_paragraph(self) -> None:
         pieces, self._parts["text"] = self._parts["text"], []
         label = join_scripts(self._parts.pop("label", [])).strip()
         was_left, self._counted = bool(self._counted), set()
-        if not (in_cell or self._row_start is not None or self._state.in_table):
+        if self._row_start is None and not self._state.in_table:
             self._end_table()
         name, outline = self._styles.get(self._state.style, ("", 0))
         kind, level, is_contents = kind_of_style(name)
         level = self._state.level or outline or level
-        level = level if level < 10 else 0
         text = join_scripts(self.flow.shown(pieces, is_plain=bool(level) or kind == "code" or is_contents))
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if not label and (typed := _BULLET.match(text)):
@@ -246,7 +243,7 @@ class _Reader:
     def _end_cell(self) -> None:
         if self._row_start is None:
             self._row_start = len(self.flow.blocks)
-        self._end_paragraph(in_cell=True)
+        self._end_paragraph()
         self.flow.finish()
         self._cells.append(self.flow.blocks[self._row_start :])
         del self.flow.blocks[self._row_start :]

@@ -1,7 +1,5 @@
 """Read the sheets of Excel files from their XML (ECMA-376, part 1)."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator
@@ -17,8 +15,7 @@ from advchunk.readers.office.package import Package, child_at, every, full, is_o
 from advchunk.readers.table_layout import Cell, count_heads, spanned_table
 from advchunk.readers.writing import pipe_table, squeeze
 
-_MAX_CELLS = 5_000_000
-"""Cells of a file, also empty ones between others."""
+_MAX_CELLS = 5_000_000  # of a file, also empty ones between others
 _BOOLEANS = {"0": "FALSE", "1": "TRUE"}
 _VALUE, _FORMULA = full("x:v"), full("x:f")
 _REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})(?::\$?([A-Z]{1,3})\$?(\d{1,7}))?")
@@ -30,7 +27,7 @@ class SheetCells(NamedTuple):
     rows: dict[int, dict[int, str]]
     spans: dict[tuple[int, int], tuple[int, int]]
 
-    def shown(self, flow: Flow, hidden_rows: Collection[int], hidden_columns: Collection[int]) -> SheetCells:
+    def shown(self, flow: Flow, hidden_rows: Collection[int], hidden_columns: Collection[int]) -> "SheetCells":
         """Return the sheet without hidden rows and columns, unless they are read; those with text are counted."""
         if flow.hidden or not (hidden_rows or hidden_columns):
             return self
@@ -56,9 +53,7 @@ class SheetCells(NamedTuple):
 
 
 def read_sheets(package: Package, flow: Flow) -> bool:
-    """Read the sheets that are not blank (`add_sheet`), with values as displayed (`format_number`); return True if any.
-    A formula whose value is not stored is itself. More than 5,000,000 cells raise `ConfigurationError`.
-    """
+    """Read the sheets that are not blank, with values as displayed; return True if any. `_MAX_CELLS` is their limit."""
     book, relations = package.xml(package.main), package.relations(package.main)
     reader = _Reader(package, flow, bool(is_on(child_at(book, "x:workbookPr"), key="date1904", default="0")))
     sheets = [*every(child_at(book, "x:sheets"), "x:sheet")]
@@ -110,8 +105,7 @@ def _add_run(flow: Flow, sheet: SheetCells, filled: dict[int, list[int]]) -> Non
 class _Reader:
     def __init__(self, package: Package, flow: Flow, from_1904: bool) -> None:
         self._package, self._flow, self._from_1904, self._room = package, flow, from_1904, _MAX_CELLS
-        strings = package.stream(package.target(package.main, "sharedStrings"), "x:si")
-        self._strings = [_rich_text(item) for item in strings]
+        self._strings = [*map(_rich_text, package.stream(package.target(package.main, "sharedStrings"), "x:si"))]
         styles = package.related(package.main, "styles")
         formats = every(child_at(styles, "x:numFmts"), "x:numFmt")
         codes = {number(own, key="numFmtId"): value(own, key="formatCode") for own in formats}
@@ -161,9 +155,8 @@ class _Reader:
             return f"={formula}" if formula and kind != "str" else ""
         if kind == "s":
             return _at(self._strings, text)
-        return self._number(cell, text) if kind == "n" else _BOOLEANS.get(text, text) if kind == "b" else text
-
-    def _number(self, cell: Any, text: str) -> str:
+        if kind != "n":
+            return _BOOLEANS.get(text, text) if kind == "b" else text
         try:
             return format_number(float(text), _at(self._codes, cell.get("s", "0")), from_1904=self._from_1904)
         except (ValueError, OverflowError):
@@ -173,8 +166,7 @@ class _Reader:
         """Add the texts and the charts that lie on a sheet, and count comments and pictures."""
         for kind, target in self._package.relations(part).values():
             if kind == "comments":
-                comments = every(self._package.xml(target), "x:comment", deep=True)
-                self._flow.left_out["comments"] += len([*comments])
+                self._flow.left_out["comments"] += len([*every(self._package.xml(target), "x:comment", deep=True)])
             elif kind == "drawing":
                 own = {"xdr:txBody": lambda body: add_paragraphs(self._flow, body, None)}
                 for write in read_drawing(self._package.xml(target), target, self._package, self._flow, own):
@@ -191,8 +183,7 @@ def _at(texts: list[str], index: str) -> str:
 
 def _rich_text(item: Any) -> str:
     """Return the text of a string, without the readings of its characters."""
-    texts = (t.text or "" for t in every(item, "x:t", deep=True) if short(t.getparent().tag) != "x:rPh")
-    return "".join(texts)
+    return "".join(t.text or "" for t in every(item, "x:t", deep=True) if short(t.getparent().tag) != "x:rPh")
 
 
 @cache

@@ -1,11 +1,9 @@
 """Read slides from their XML (ECMA-376, part 1)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
-from advchunk.readers.office.drawings import add_paragraphs, description, drawn_paragraphs, drawn_text, read_drawing
+from advchunk.readers.office.drawings import add_paragraphs, description, drawn_text, read_drawing
 from advchunk.readers.office.flow import Flow, TableRows
 from advchunk.readers.office.package import Package, child_at, children, every, holders, is_on, number, short, value
 from advchunk.readers.table_layout import TableCell
@@ -40,14 +38,13 @@ class _Slide:
     def read(self, root: Any) -> None:
         """Read the title, the other shapes, and the notes."""
         tree = child_at(root, "p:cSld/p:spTree")
-        shapes = [*_shapes(root if tree is None else tree)]
+        shapes = _shapes(root if tree is None else tree)
         for shape in sorted(shapes, key=lambda shape: _placeholder(shape)[0] not in _TITLES):
             self._shape(shape)
         notes = every(self._package.related(self._part, "notesSlide"), "p:sp", deep=True)
         bodies = (child_at(shape, "p:txBody") for shape in notes if _placeholder(shape)[0] == "body")
         self._flow.add_talk([own for body in bodies for own in self._texts(body)])
-        comments = self._package.related(self._part, "comments")
-        self._flow.left_out["comments"] += len([*children(comments)])
+        self._flow.left_out["comments"] += len([*children(self._package.related(self._part, "comments"))])
 
     def _shape(self, shape: Any) -> None:
         about = next((own for own in shape.iter() if short(own.tag) == "p:cNvPr"), None)
@@ -55,13 +52,15 @@ class _Slide:
             return
         kind, index = _placeholder(shape)
         body = child_at(shape, "p:txBody")
-        lines = [text for own in drawn_paragraphs(shape) if (text := squeeze(drawn_text(own)))]
+        lines = [text for own in holders(shape, "a:p", "a:r", "a:t") if (text := squeeze(drawn_text(own)))]
         if kind in _FOOTERS:
             self._flow.left_out[_FOOTERS[kind]] += bool(lines)
         elif kind in _TITLES:
             self._flow.paragraph("paragraph", " ".join(lines), level=1)
         elif body is not None:
-            add_paragraphs(self._flow, body, self._plain_levels(index) if kind in _LISTS else None)
+            style = child_at(self._layout.get(index), "p:txBody/a:lstStyle")
+            plain = {depth for depth in range(9) if child_at(style, f"a:lvl{depth + 1}pPr/a:buNone") is not None}
+            add_paragraphs(self._flow, body, plain if kind in _LISTS else None)
         else:
             drawing = [*read_drawing([shape], self._part, self._package, self._flow, {"a:tbl": self._table})]
             for write in drawing:
@@ -71,11 +70,6 @@ class _Slide:
 
     def _texts(self, body: Any) -> list[TextBlock]:
         return self._flow.collected(add_paragraphs, self._flow, body, None)
-
-    def _plain_levels(self, index: str) -> set[int]:
-        """Return the levels whose paragraphs have no bullets, by the layout of the slide."""
-        style = child_at(self._layout.get(index), "p:txBody/a:lstStyle")
-        return {depth for depth in range(9) if child_at(style, f"a:lvl{depth + 1}pPr/a:buNone") is not None}
 
     def _table(self, source: Any) -> None:
         table = TableRows()

@@ -1,7 +1,5 @@
 """Read Word files from their XML (ECMA-376, part 1)."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from typing import Any
@@ -16,9 +14,7 @@ from advchunk.readers.table_layout import TableCell
 
 _SIGNS = {"w:tab": "\t", "w:ptab": "\t", "w:cr": "\n", "w:noBreakHyphen": "-"}
 _SYMBOL = dict(zip(range(0x41, 0x7B), "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ", strict=True))
-_SYMBOL |= dict(
-    zip(b"\xa3\xa5\xae\xb0\xb1\xb3\xb4\xb6\xb7\xb9\xba\xbb\xce\xd6\xd7\xe5\xf2", "≤∞→°±≥×∂•≠≡≈∈√⋅∑∫", strict=True)
-)
+_SYMBOL |= dict(zip(bytes.fromhex("a3a5aeb0b1b3b4b6b7b9babbced6d7e5f2"), "≤∞→°±≥×∂•≠≡≈∈√⋅∑∫", strict=True))
 _DINGS = dict(zip(b"\x6f\x71\xa8\xfb\xfc\xfd\xfe\xe0", "☐☐☐✗✓☒☑→", strict=True))
 _PROPERTIES = frozenset({"w:sdtPr", "w:tcPr", "w:sectPr", "w:pPr"})
 _FORMULAS = frozenset({"m:oMath", "m:oMathPara"})
@@ -54,18 +50,15 @@ class _Reader:
             self.flow.targets = self._package.targets(self._package.target(self._package.main, f"{key[0]}s"))
             self.flow.note(self.flow.collected(self._blocks, notes.get(key, ())))
         self.flow.write_notes()
-        counts = self.flow.left_out
-        counts["comments"] = len([*every(self._part("comments"), "w:comment")])
+        self.flow.left_out["comments"] = len([*every(self._part("comments"), "w:comment")])
         for kind, target in self._package.relations(self._package.main).values():
             if kind in {"header", "footer"}:
                 texts = every(self._package.xml(target), "w:t", deep=True)
-                counts[f"{kind}s"] += any((text.text or "").strip() for text in texts)
+                self.flow.left_out[f"{kind}s"] += any((text.text or "").strip() for text in texts)
         return bool(bodies)
 
     def _part(self, kind: str) -> Any:
         return self._package.related(self._package.main, kind)
-
-    # Blocks.
 
     def _blocks(self, parent: Any) -> None:
         for element in children(parent):

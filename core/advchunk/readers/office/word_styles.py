@@ -1,7 +1,5 @@
 """The styles of Word files, and their lists with the numbers that Word shows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple

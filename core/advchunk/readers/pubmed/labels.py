@@ -14,11 +14,13 @@ from advchunk.records import Block, Span
 
 UNSTRUCTURED = "Unstructured"
 
+# The section of each word that names one: those of the published table, and of more labels of PubMed.
+_TABLE: Mapping[str, list[str]] = json.loads(files(__package__).joinpath("labels.json").read_text("utf-8"))
+_NAMES = {word: name for name, words in _TABLE.items() for word in words}
 _QUALIFIERS = frozenset(
     """and the of or study studies trial trials main key major primary secondary principal
     clinical research experimental statistical practice data evidence investigation""".split()  # noqa: SIM905
 )
-
 _ENDS = frozenset(".!?:;)]\"'”")  # end of a line that a label may follow
 _MARKS = {"colon": (":", 2), "dash": ("-", 2), "hyphen": ("-", 1), "word": ("-", 0), "stop": (".", 2), "end": ("", 2)}
 _PARAGRAPH = re.compile(r"\S(?:.*?\S)??(?=\s*\Z|\s*?\n[^\S\n]*\n)", re.DOTALL)
@@ -64,18 +66,10 @@ class _Candidate(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def section_name(label: str) -> str | None:
-    """Return the section of a label's last word that names one; None if any word is unknown. Known are those of the
-    published table, of more PubMed labels, and qualifiers such as "main".
-    """
+    """Return the section of a label's last word that names one; None if any word is neither a name nor a qualifier."""
     words = re.findall("[a-z]+", label.lower())
-    names = [_names()[word] for word in words if word in _names()]
-    return names[-1] if names and all(word in _names() or word in _QUALIFIERS for word in words) else None
-
-
-@cache
-def _names() -> Mapping[str, str]:  # the section of each word that names one
-    table = json.loads(files(__package__).joinpath("labels.json").read_text(encoding="utf-8"))
-    return {word: name for name, words in table.items() for word in words}
+    names = [_NAMES[word] for word in words if word in _NAMES]
+    return names[-1] if names and all(word in _NAMES or word in _QUALIFIERS for word in words) else None
 
 
 def find_labels(text: str) -> list[Label]:
@@ -103,7 +97,7 @@ def find_labels(text: str) -> list[Label]:
 @cache
 def _pattern() -> re.Pattern[str]:
     """Return the pattern of known words that start a line, or follow a sentence; then a line may end within them."""
-    words = "|".join(sorted({*_names(), *_QUALIFIERS}))
+    words = "|".join(sorted({*_NAMES, *_QUALIFIERS}))
     gap = r"[ \t]*+(?(line)|(?:\r?\n[ \t]*+)?+)"
     return re.compile(
         rf"""(?: (?P<line> \A\s*+ | (?<=\S)[^\S\n]*+\n\s*+ ) | (?<=[.!?)\]"”]) (?: [ \t]++ | (?=(?-i:[A-Z]++):) ) )

@@ -1,8 +1,4 @@
-"""Read biomedical abstracts: plain ones, abstracts with known sections, and PubMed records.
-
-A document's text is normalized (`readers.pubmed.normalization`), and its ``offsets`` map it to the input. Labels
-(`readers.pubmed.labels`) stay in the text, as heading blocks.
-"""
+"""Read biomedical abstracts: plain ones, and PubMed records."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,6 +15,7 @@ from advchunk.records import Document
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     """Read one abstract: plain text, with or without labels; a MEDLINE record; or a PubmedArticle in XML.
 
+    The text is normalized (`normalize_abstract`), its ``offsets`` map it to the input, and its labels are headings.
     Records have metadata, their uid as id by default, and an empty text if there is no abstract
     (`readers.pubmed.records`). Several, or XML that cannot be read, raise `ConfigurationError`.
     """

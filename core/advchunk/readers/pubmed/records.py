@@ -4,21 +4,17 @@ Both have ``title``, ``pmid``, ``parent_uid`` ("pubmed:<pmid>"), ``source``, ``p
 ``mesh`` as metadata, where present, and an empty text if there is no abstract.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+from xml.etree.ElementTree import Element
 
 from advchunk.readers.inline import inline_text
 from advchunk.readers.pubmed.labels import Label, find_labels, section_blocks, section_name
 from advchunk.readers.pubmed.normalization import AlignedText, normalize_abstract
 from advchunk.readers.xml import parse_xml
 from advchunk.records import Block, Document, Span
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
 
 Section: TypeAlias = tuple[str, str] | tuple[str, str, str]
 _RECORD = re.compile(r"^\ufeff?PMID- ", re.MULTILINE)

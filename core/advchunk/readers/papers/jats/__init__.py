@@ -2,8 +2,7 @@
 
 Front matter becomes metadata; addresses, histories and counts are dropped. The text has everything visible in the
 abstracts, the body and the back matter, in its order, except that figures, tables and footnotes within a paragraph
-follow it; then the notes of the front matter: author notes, funding, and statements such as those on the availability
-of data.
+follow it; then the notes of the front matter: author notes, funding, and statements such as on data availability.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -148,8 +147,8 @@ class _Reader:
     def _captioned(self, element: Element, _: int) -> None:
         heads = [child for child in element if child.tag in {"label", "title", "caption"}]
         titles = [title for head in heads for title in (head.findall("title") if head.tag == "caption" else [head])]
-        is_statement = element.tag == "statement"
-        self.writer.begin(lines.caption_start(titles), self._kind if is_statement else "caption")
+        starts, is_statement = (lines.label_text([title]) for title in titles), element.tag == "statement"
+        self.writer.begin(lines.punctuated(starts, ".:;!?—–"), self._kind if is_statement else "caption")
         for head in heads:
             if head.tag == "caption":
                 self._nested(head, "caption", titles)
@@ -202,15 +201,16 @@ class _Reader:
 
     def _list(self, element: Element, level: int) -> None:
         self._nesting += 1
-        count = 0
+        kind, count = element.get("list-type", "bullet"), 0
+        form = lines.ELEMENTS["markers"].get(kind)  # of the numbers of items without labels
         for child in element:
             if child.tag in {"list-item", "def-item"}:
                 count += 1
-                self._item(child, _marker(element.get("list-type", "bullet"), count))
+                self._item(child, f"{format_count(count, form)}." if form else "" if kind == "simple" else "-")
             elif child.tag in self._readers:
                 self._readers[child.tag](child, level)
             else:
-                self.writer.add_paragraph(self._kind, squeeze(lines.child_text(child, "")))
+                self._paragraph(lines.child_text(child, ""))
         self._nesting -= 1
 
     def _item(self, item: Element, marker: str) -> None:
@@ -252,9 +252,3 @@ def _cell(cell: Element, names: Mapping[str | None, int]) -> Cell:
         columns = max(names[last] - names[first] + 1, 1)
     rows = max(parse_span(cell.get("rowspan")), parse_span(cell.get("morerows"), 0) + 1)
     return Cell(lines.line_text(cell), rows=rows, columns=columns, is_head=cell.tag == "th")
-
-
-def _marker(kind: str, count: int) -> str:
-    """Return the marker of an item in a list without labels."""
-    form = lines.ELEMENTS["markers"].get(kind)
-    return f"{format_count(count, form)}." if form else "" if kind == "simple" else "-"

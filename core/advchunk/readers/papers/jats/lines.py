@@ -75,12 +75,8 @@ def label_text(elements: Iterable[Element]) -> str:
     return squeeze(" ".join(map(line_text, elements)))
 
 
-def caption_start(heads: Iterable[Element]) -> str:
-    """Return the labels and titles of a caption as sentences."""
-    return _sentences((label_text([head]) for head in heads), ".:;!?—–")
-
-
-def _sentences(texts: Iterable[str], ends: str) -> str:
+def punctuated(texts: Iterable[str], ends: str) -> str:
+    """Join texts to sentences, with a period after each that ends with none of the signs ``ends``."""
     return " ".join(text if text[-1] in ends else f"{text}." for text in texts if text)
 
 
@@ -109,4 +105,4 @@ def citation_text(citation: Element) -> str:
     source = f"{source} {volume}".strip() + (f"({issue})" if issue else "") + (f": {pages}" if pages else "")
     publisher, ids = take("publisher-name", "publisher-loc"), take("pub-id")
     rest = ". ".join(filter(None, [take(tag) for tag in list(fields)]))
-    return _sentences([people, f"({year})" if year else "", titles, source, publisher, ids, rest], ".)?!")
+    return punctuated([people, f"({year})" if year else "", titles, source, publisher, ids, rest], ".)?!")

@@ -1,8 +1,4 @@
-"""Read TEI (TEI Consortium, "TEI P5: Guidelines for Electronic Text Encoding and Interchange"), above all GROBID's
-papers.
-
-GROBID's customization of TEI, and its coordinates, are described at https://grobid.readthedocs.io.
-"""
+"""Read TEI (the Guidelines "TEI P5"), above all the papers of GROBID (https://grobid.readthedocs.io)."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -10,13 +10,11 @@ from advchunk.readers.imrad import NumberedHeadings, SectionHeading, parse_headi
 from advchunk.readers.inline import format_script
 from advchunk.readers.mathml import formula_text
 from advchunk.readers.papers.tei.bibliography import format_reference, plain_text
-from advchunk.readers.papers.tei.coordinates import parse_coords
 from advchunk.readers.table_layout import Cell, parse_span, spanned_table
 from advchunk.readers.writing import Writer, squeeze
 from advchunk.records import BlockKind, Place
 
 _ID = "{http://www.w3.org/XML/1998/namespace}id"
-
 _ELEMENTS = json.loads(files(__package__).joinpath("elements.json").read_text("utf-8"))
 _SECTIONS, _INLINE = frozenset(_ELEMENTS["sections"]), frozenset(_ELEMENTS["inline"])
 _CONTAINERS = _SECTIONS | frozenset(_ELEMENTS["containers"])
@@ -34,6 +32,7 @@ _UNSPLIT = frozenset({"caption", "heading", "table"})
 _ETHICS = re.compile(r"ethic|consent", re.IGNORECASE)  # often a part of Methods, but else not of the paper
 _NUMBER = re.compile(r"(?:[0-9]{1,3}|[IVX]{1,5}|[A-Z])(?:\.[0-9]{1,3})*")
 _MARKER = re.compile(r"[-*•·–◦▪‣]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]", re.IGNORECASE)  # fmt: skip
+_BOX = re.compile(r"(?P<page>[0-9]{1,6})(?P<box>(?:,-?[0-9]{1,9}(?:\.[0-9]{1,9})?){4})")  # of GROBID
 
 
 class _OpenBlock:
@@ -53,7 +52,7 @@ class _OpenBlock:
     @property
     def places(self) -> tuple[Place, ...]:
         """Places of the block, or else of its sentences."""
-        return parse_coords(self.own_coords or ";".join(self.coords))
+        return _places(self.own_coords or ";".join(self.coords))
 
 
 class Paper:
@@ -131,8 +130,9 @@ class Paper:
         self._contents(element, depth)
 
     def _add_heading_for(self, element: Element, title: str) -> None:
-        """Write a heading for an element whose text does not begin with a head."""
-        if _lacks_head(element):
+        """Write a heading for an element with text that does not begin with a head."""
+        text, heads = plain_text(element), filter(None, map(plain_text, element.iter("head")))
+        if text and not text.startswith(next(heads, f"{text}.")):
             self._add_heading(title)
 
     def _add_heading(self, title: str, level: int = 1, places: Iterable[Place] = ()) -> None:
@@ -245,10 +245,10 @@ class Paper:
             self._text(element, depth)
 
     def _code(self, element: Element, _: int) -> None:
-        self.writer.add("code", "".join(element.itertext()), places=parse_coords(element.get("coords")))
+        self.writer.add("code", "".join(element.itertext()), places=_places(element.get("coords")))
 
     def _reference(self, element: Element, _: int) -> None:
-        self.writer.add("reference", format_reference(element), places=parse_coords(element.get("coords")))
+        self.writer.add("reference", format_reference(element), places=_places(element.get("coords")))
 
     def _figure(self, element: Element, depth: int) -> None:
         heads = [child for child in element if child.tag in {"head", "label", "figDesc"}]
@@ -276,7 +276,7 @@ class Paper:
         self._end(caption)
         cells = [[self._cell(cell, block) for cell in row] for row in rows]
         heads = next((i for i, row in enumerate(rows) if row.get("role") != "label"), len(rows))
-        self.writer.add("table", spanned_table([cells], heads or 1), places=parse_coords(element.get("coords")))
+        self.writer.add("table", spanned_table([cells], heads or 1), places=_places(element.get("coords")))
         loose = [element.text, *(child.tail for child in element)]
         loose += [text for row in rows for text in (row.text, *(cell.tail for cell in row))]
         self.writer.add("paragraph", squeeze("".join(filter(None, loose))))
@@ -301,7 +301,24 @@ def _number(element: Element) -> str:
     return number if _NUMBER.fullmatch(number) else parse_heading(plain_text(element)).number
 
 
-def _lacks_head(element: Element) -> bool:
-    """Return True if an element has text that does not begin with a head."""
-    text, heads = plain_text(element), filter(None, map(plain_text, element.iter("head")))
-    return bool(text) and not text.startswith(next(heads, f"{text}."))
+def _places(coords: str | None) -> tuple[Place, ...]:
+    """Parse GROBID's coordinates ("page,x,y,width,height;..."), and join the boxes of lines, one for each column."""
+    boxes = list[tuple[int, float, float, float, float]]()
+    for text in (coords or "").split(";"):
+        if not (match := _BOX.fullmatch(text.strip())):
+            continue
+        page = int(match["page"])
+        left, top, width, height = map(float, match["box"][1:].split(","))
+        right, bottom = left + width, top + height
+        if boxes and boxes[-1][0] == page and _touch(boxes[-1][1:], (left, top, right, bottom)):
+            _, a, b, c, d = boxes.pop()
+            left, top, right, bottom = min(a, left), min(b, top), max(c, right), max(d, bottom)
+        boxes.append((page, left, top, right, bottom))
+    return tuple(Place(page, (round(a, 2), round(b, 2), round(c, 2), round(d, 2))) for page, a, b, c, d in boxes)
+
+
+def _touch(above: tuple[float, ...], below: tuple[float, ...]) -> bool:
+    """Return True if two boxes are in one column: one below the other, or in one line."""
+    gap, height = below[1] - above[3], below[3] - below[1]
+    is_below = min(above[2], below[2]) > max(above[0], below[0]) and below[3] >= above[1] and gap <= 2 * height
+    return is_below or above[1] <= (below[1] + below[3]) / 2 <= above[3]
