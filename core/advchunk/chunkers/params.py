@@ -1,8 +1,7 @@
 """Hyper-parameters, declared once and inherited by the core chunker and by both adapters.
 
 The constructor keeps the names that it was called with: a preset, and a size that must fit into a smaller
-``max_tokens``, change only what was not given. A constructor called with all names, as by `dataclasses.replace`, cannot
-tell, and changes nothing.
+``max_tokens``, change only what was not given. With all names, as by `dataclasses.replace`, nothing is changed.
 """
 
 import hashlib

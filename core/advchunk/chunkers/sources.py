@@ -133,9 +133,8 @@ class SourceChunker:
 
     def __call__(self, sources: Iterable[FileSource]) -> list[SourceResult]:
         """Return the result of each source."""
-        results = [*self.stream(sources)]
-        sent = ([replace(f, error=portable(f.error)) for f in result.failures] for result in results)
-        return [result._replace(failures=failures) for result, failures in zip(results, sent, strict=True)]
+        sent = self.stream(sources)
+        return [own._replace(failures=[replace(f, error=portable(f.error)) for f in own.failures]) for own in sent]
 
     def stream(self, sources: Iterable[FileSource]) -> Iterator[SourceResult]:
         """Yield the result of each source, in order, as soon as it is known."""

@@ -103,7 +103,7 @@ def chunk_batches(
 
 
 def read_chunks(batches: Any) -> Iterator[tuple[str, list[Chunk]]]:
-    """Yield the id of each document in tables of `chunk_schema` with its chunks, as they were made, but failed ones.
+    """Yield the id of each document in tables of `chunk_schema`, but failed ones, with its chunks, as they were made.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class Comparison:
 def compare(results: Sequence[Result], baseline: str, metric: str = "recall") -> list[Comparison]:
     """Compare all results with a baseline, best first; ties keep their order.
 
-    Raises `ConfigurationError` unless a result has the label ``baseline`` and the metric applies to two questions.
+    Raises `ConfigurationError` unless a result has the label ``baseline`` and the metric applies to >= 2 questions.
 
     Parameters
     ----------
