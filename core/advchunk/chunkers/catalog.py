@@ -35,10 +35,7 @@ def names(group: ChunkerGroup | None = None) -> list[str]:
 
 
 def register(chunker: type[Chunker], source: str = "") -> None:
-    """Add a chunker class under its ``algorithm``, or in place of its former definition, as by a notebook cell.
-
-    `ConfigurationError` is raised if the name is that of another class.
-    """
+    """Add a chunker class under its ``algorithm``, or redefine it; raise `ConfigurationError` if another has it."""
     experimental = chunker.group == "experimental"
     path = f"{chunker.__module__}:{chunker.__qualname__}"
     row = Registration(
@@ -81,9 +78,9 @@ def default_name(*preferred: str) -> str:
     return next(name for name in (*preferred, *_DEFAULTS) if registry.find("chunker", name))
 
 
-def default_chunker(*preferred: str) -> type[Chunker]:
+def default_chunker() -> type[Chunker]:
     """Return the class of `default_name`."""
-    return chunker_class(default_name(*preferred))
+    return chunker_class(default_name())
 
 
 def create_default(**params: Any) -> Chunker:
@@ -92,10 +89,9 @@ def create_default(**params: Any) -> Chunker:
     Without a minimum `optimal-semantic` makes each sentence a chunk where a few sentences are repeated word for word.
     The minimum changes no figure of benchmarks/defaults.py by more than .002.
     """
-    chunker: Any = default_chunker()
+    chunker = default_chunker()
     most = params.get("max_tokens", chunker.max_tokens) // 2
-    created: Chunker = chunker(**{**params, "min_tokens": params.get("min_tokens") or min(_DEFAULT_MINIMUM, most)})
-    return created
+    return chunker(**{**params, "min_tokens": params.get("min_tokens") or min(_DEFAULT_MINIMUM, most)})
 
 
 def required_model(name: str) -> str | None:
@@ -113,8 +109,7 @@ def cuts_by_embeddings(name: str) -> bool:
 def is_general_purpose(name: str) -> bool:
     """Return True if a chunker needs no model, and chunks texts of any kind as they are, at one level."""
     chunker = chunker_class(name)
-    is_one = chunker.is_flat and chunker.markup != "auto"
-    return required_model(name) is None and chunker.reads_all_formats() and is_one
+    return required_model(name) is None and chunker.reads_all_formats() and chunker.is_flat and chunker.markup != "auto"
 
 
 @checked
@@ -123,13 +118,12 @@ def create(name: str, *, experimental: bool | None = None, **params: Any) -> Chu
 
     Raises
     ------
-    ConfigurationError : no such name or parameter, a value that breaks a rule, or an experimental name that is not
-        allowed.
+    ConfigurationError : no such name or parameter, a value that breaks a rule, or an experimental name not allowed.
 
     >>> create("recursive", max_tokens=300).chunk("Short.")[0].spans
     (Span(start=0, end=6),)
     """
-    chunker: Any = chunker_class(name)
+    chunker = chunker_class(name)
     gate.check_experimental(experimental)
     if chunker.group == "experimental":
         gate.require_experimental(name, experimental)
@@ -137,8 +131,7 @@ def create(name: str, *, experimental: bool | None = None, **params: Any) -> Chu
     if "experimental" in accepted:  # it chooses among chunkers
         params["experimental"] = experimental
     check_names(name, params, accepted)
-    created: Chunker = chunker(**params)
-    return created
+    return chunker(**params)
 
 
 @checked
@@ -176,9 +169,8 @@ def _sensitivity_warnings(name: str) -> list[str]:
     models = [f"{measured} with {row['model']} only" for row in rows.values() if "model" in row]
     every = sensitivities()["types"]
     kinds = rows.get(name, next(iter(rows.values()))).get("types", every)  # of the defaults; left out if they are all
-    few = f"{measured} on {len(kinds)} of {len(every)} kinds of texts only"
-    texts = [few] * (len(kinds) < _FEW_KINDS)
-    return [row["warning"] for row in rows.values() if "warning" in row] + models + texts
+    few = [f"{measured} on {len(kinds)} of {len(every)} kinds of texts only"] * (len(kinds) < _FEW_KINDS)
+    return [row["warning"] for row in rows.values() if "warning" in row] + models + few
 
 
 @cache

@@ -47,10 +47,7 @@ def parameter_entries(doc: str, names: Iterable[str]) -> str:
 
 def parameter_docs(doc: str) -> dict[str, str]:
     """Return the description of each parameter in a docstring, as one line."""
-    docs = dict[str, str]()
-    for names, entry in _entries(doc):
-        docs |= dict.fromkeys(names, " ".join(entry.partition(" :")[2].split()))
-    return docs
+    return {name: " ".join(entry.partition(" :")[2].split()) for names, entry in _entries(doc) for name in names}
 
 
 @cache  # most classes have the same bases

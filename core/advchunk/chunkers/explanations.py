@@ -67,14 +67,9 @@ class Signal:
     @property
     def summary(self) -> str:
         """The signal in words; "" without cuts."""
-        if not self.counts:
-            return ""
-        parts = [self.counts]
-        if self.resembles and not self.by_size:
-            parts.append(f"{self.chunker} cuts like {self.resembles} here")
-        if self.unknown:
-            parts.append(f"nothing is known of {self.unknown} of {self.pieces} pieces")
-        return "; ".join(parts)
+        like = f"{self.chunker} cuts like {self.resembles} here" if self.resembles and not self.by_size else ""
+        unknown = f"nothing is known of {self.unknown} of {self.pieces} pieces" if self.unknown else ""
+        return "; ".join(filter(None, (self.counts, like, unknown))) if self.counts else ""
 
 
 class Cut(NamedTuple):
@@ -133,10 +128,7 @@ class Explanation:
 
     @property
     def figures(self) -> Mapping[str, Any]:
-        """The algorithm's intermediate results by name, and ``outline``, the numbered units by kind.
-
-        The algorithm has none if no decision was needed, as for a single unit.
-        """
+        """The algorithm's results by name, if a decision was needed, and ``outline``, the numbered units by kind."""
         own = self.segmentation.figures if self.segmentation else {}
         return Figures({**own, "outline": self.document.outline} if self.document.outline else own)
 
@@ -148,10 +140,9 @@ class Explanation:
 
     def cut_at(self, offset: int) -> Cut:
         """Return the boundary at ``offset`` with its reason."""
-        if self.units is None or self.segmentation is None:
+        if self.units is None or (own := self.segmentation) is None:
             return Cut(offset, "size", None)
-        segmentation = self.segmentation
-        cuts, reason, gaps, origins = segmentation.cuts, segmentation.reason, segmentation.gaps, segmentation.origins
+        cuts, reason, gaps, origins = own.cuts, own.reason, own.gaps, own.origins
         unit = int(np.searchsorted(self.units.edges, offset))
         has_score = gaps is not None and 0 < unit <= len(gaps) and bool(np.isfinite(gaps[unit - 1]))
         score = float(gaps[unit - 1]) if gaps is not None and has_score else None

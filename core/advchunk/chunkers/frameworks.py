@@ -1,6 +1,4 @@
-"""Parts that the adapters share: the class of each chunker, chunks of files, and metadata in the models of
-frameworks.
-"""
+"""Parts that the adapters share: the class of each chunker, places of texts, and metadata in frameworks' models."""
 
 import json
 import sys
@@ -111,22 +109,17 @@ def is_of_corpus(chunk: Chunk) -> bool:
 
 
 def parent_id(chunk: Chunk, chunks: Sequence[Chunk]) -> str | None:
-    """Return the id of the chunk above; None for a root.
-
-    ``chunks`` are its document's. A parent in a corpus may come with another document: its id is in the metadata.
-    """
+    """Return the id of the chunk above, of its document's ``chunks`` or of the corpus; None for a root."""
     if chunk.parent is None:
         return None
+    # A parent in a corpus may come with another document: its id is in the metadata.
     return written_metadata(chunk.metadata).get("parent_id") or chunks[chunk.parent].id
 
 
 def adapter_classes(
     module: str, suffix: str, make: Callable[[type[Chunker]], type]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` for a module with an adapter of each chunker, made on first use.
-
-    ``suffix`` takes the place of "Chunker" in the names.
-    """
+    """Return ``__getattr__`` and ``__dir__`` of a module with adapters named in ``suffix``, made on first use."""
     home = vars(sys.modules[module])
 
     def names() -> dict[str, str]:
@@ -149,9 +142,8 @@ def pickled_by(make: Callable[[type[Chunker]], type]) -> Callable[[Any, Any], tu
     def reduce(self: Any, protocol: Any) -> tuple[Any, ...]:
         reduced: Any = object.__reduce_ex__(self, max(protocol, 2))
         rebuild, arguments, *rest = reduced
-        adapter: Any = type(self)
-        chunker = adapter.chunker_class
-        if adapter is make(chunker):
+        chunker = type(self).chunker_class
+        if type(self) is make(chunker):
             rebuild, arguments = _new_adapter, (make, chunker)
         return (rebuild, arguments, *rest)
 

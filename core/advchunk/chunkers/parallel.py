@@ -32,17 +32,11 @@ class Outcome(NamedTuple):
 
 def chunk_batch(chunker: Any, documents: Sequence[tuple[int, _Input]]) -> list[Outcome]:
     """Return self-contained outcomes; ``chunker`` must be loaded, and not corpus-level (`Chunker.is_corpus_level`)."""
-    failures = dict[int, Failure]()
-
-    def keep(failure: Failure) -> None:
-        failures[failure.index] = failure
-
-    jobs = (chunker.job(i, document, keep) for i, document in documents)
-    outcomes = list[Outcome]()
+    failures, outcomes = list[Failure](), list[Outcome]()
+    jobs = (chunker.job(i, document, failures.append) for i, document in documents)
     for (i, _), explanation in zip(documents, drive(jobs), strict=True):
-        source = explanation.document.source
-        failure = replace(failures[i], error=portable(failures[i].error)) if i in failures else None
-        outcomes.append(Outcome(source, explanation.chunks, failure))
+        failure = next((replace(f, error=portable(f.error)) for f in failures if f.index == i), None)
+        outcomes.append(Outcome(explanation.document.source, explanation.chunks, failure))
     return outcomes
 
 

@@ -1,8 +1,7 @@
 """Hyper-parameters, declared once and inherited by the core chunker and by both adapters.
 
 The constructor keeps the names that it was called with: a preset, and a size that must fit into a smaller
-``max_tokens``, change only what was not given. A constructor called with all names, as by `dataclasses.replace`, cannot
-tell, and changes nothing.
+``max_tokens``, change only what was not given. With all names, as by `dataclasses.replace`, nothing is changed.
 """
 
 import hashlib
@@ -18,19 +17,7 @@ from functools import cache
 from inspect import Parameter, signature
 from itertools import combinations
 from types import MappingProxyType, SimpleNamespace, UnionType
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    Final,
-    Literal,
-    Self,
-    TypeAlias,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from advchunk.chunkers.docstrings import with_experimental_note, with_inherited_parameters
 from advchunk.chunkers.other_names import check_names
@@ -39,16 +26,16 @@ from advchunk.readers.formats import check_markup
 from advchunk.text.detection import AUTO
 from advchunk.text.patterns import check_patterns
 
-RESOURCE: Final = {"resource": True}
+RESOURCE: Mapping[str, bool] = {"resource": True}
 """Marks a dataclass field that is not a hyper-parameter: ``field(default=None, metadata=RESOURCE)``."""
 
-OPERATION: Final = {"resource": True, "changes": False}
+OPERATION: Mapping[str, bool] = {"resource": True, "changes": False}
 """Marks a resource that affects speed but not the chunks; it is not part of the fingerprint."""
 
-ALIASES: Final = {"chunk_size": "max_tokens", "chunk_overlap": "overlap_tokens"}
+ALIASES: Mapping[str, str] = {"chunk_size": "max_tokens", "chunk_overlap": "overlap_tokens"}
 """The frameworks' names for two of the parameters."""
 
-AS_PUBLISHED: Final = MappingProxyType({"markup": "plain", "outline": False, "layout_weight": 0.0})
+AS_PUBLISHED: MappingProxyType[str, Any] = MappingProxyType({"markup": "plain", "outline": False, "layout_weight": 0.0})
 """What every preset "published" sets: the text is prose, and no cut moves to its layout."""
 
 ChunkerGroup: TypeAlias = Literal["stable", "experimental"]
@@ -89,8 +76,7 @@ class Params:
     max_tokens : maximum tokens of a chunk, context included, >= 1.
     min_tokens : a smaller chunk joins a neighbor if the result fits, or takes text from one, 0..max_tokens. So only the
         last chunk of a text, or of a section between hard breaks, is smaller, unless its neighbors are full and cannot
-        be divided. The same holds for the minima of the algorithms in other units, if a chunk of ``max_tokens`` can
-        hold them.
+        be divided. The same holds for minima of the algorithms in other units that a chunk of ``max_tokens`` can hold.
     overlap_tokens : maximum tokens of the previous chunk to repeat, in whole units, else sentences, else words, but
         never all of it; 0..max_tokens - 1. A chunk without one, such as the first, may use all of ``max_tokens``.
     include_context : give each chunk a context: the document's ``title`` and the headings above the chunk. A chunk that
@@ -246,10 +232,9 @@ def _check_bases(cls: type) -> None:
     ranks = [1 + hasattr(base, "plan") if issubclass(base, Params) else 0 for base in bases]
     for (rank, base), (later, other) in combinations(zip(ranks, bases, strict=True), 2):
         if rank > later and 1 in (rank, later):
-            own = base.__name__ if rank == 1 else other.__name__
-            rule = f"after the framework's base, as in class {cls.__name__}(..., {own})"
-            rule = rule if rank == 1 else f"before the chunker, as in class {cls.__name__}({own}, ...)"
-            msg = f"{cls.__name__}: parameters come {rule}"
+            after = f"after the framework's base, as in class {cls.__name__}(..., {base.__name__})"
+            before = f"before the chunker, as in class {cls.__name__}({other.__name__}, ...)"
+            msg = f"{cls.__name__}: parameters come {after if rank == 1 else before}"
             raise TypeError(msg)
 
 
@@ -272,10 +257,7 @@ def apply_preset(params: Any) -> None:
 
 
 def is_given(params: Any, name: str) -> bool:
-    """Return True if a hyper-parameter was passed to the constructor, or differs from its default.
-
-    A constructor that was called with all of them, as by `dataclasses.replace`, does not know which of them were meant.
-    """
+    """Return True if a hyper-parameter was passed to the constructor (see the module), or differs from its default."""
     return name in (params._arguments or ()) or getattr(params, name) != getattr(type(params), name)
 
 
@@ -293,8 +275,7 @@ def varied(params: Any, **changes: Any) -> Any:
 
 def one_at_most(params: Any, *names: str) -> dict[str, Any]:
     """Return the hyper-parameter among these that is given and not None; raise `ConfigurationError` if several are."""
-    values = {name: getattr(params, name) for name in names if is_given(params, name)}
-    values = {name: value for name, value in values.items() if value is not None}
+    values = {name: value for name in names if is_given(params, name) and (value := getattr(params, name)) is not None}
     require(len(values) <= 1, f"only one of {', '.join(names[:-1])} and {names[-1]} can be given", values)
     return values
 
@@ -327,9 +308,7 @@ def bounds(cls: Any) -> dict[str, Bounds]:
 
 
 def _typed(cls: Any, *, extras: bool) -> Iterator[tuple[str, Any]]:
-    """Yield the hyper-parameters of a class, also those that another base has again, and their types; those of
-    resources may be imported for type checkers alone.
-    """
+    """Yield the hyper-parameters of a class and their types; those of resources may be for type checkers alone."""
     names = {f.name for f in fields(cls) if not f.metadata.get("resource")}
     for base in reversed(cls.__mro__):
         if issubclass(base, Params):

@@ -133,9 +133,8 @@ class SourceChunker:
 
     def __call__(self, sources: Iterable[FileSource]) -> list[SourceResult]:
         """Return the result of each source."""
-        results = [*self.stream(sources)]
-        sent = ([replace(f, error=portable(f.error)) for f in result.failures] for result in results)
-        return [result._replace(failures=failures) for result, failures in zip(results, sent, strict=True)]
+        sent = self.stream(sources)
+        return [own._replace(failures=[replace(f, error=portable(f.error)) for f in own.failures]) for own in sent]
 
     def stream(self, sources: Iterable[FileSource]) -> Iterator[SourceResult]:
         """Yield the result of each source, in order, as soon as it is known."""
@@ -195,8 +194,7 @@ class FileResult(NamedTuple):
 class SourceRun:
     """Chunks the sources of files, in this process (``workers`` = 1) or in others.
 
-    ``of_lines`` files hold a document a line (None: by suffix); ``skip`` returns True for sources to leave out;
-    ``inventory`` counts the members of archives.
+    ``of_lines`` files hold a document a line (None: by suffix); ``skip`` is True for sources to leave out.
     """
 
     process: SourceChunker
@@ -270,8 +268,7 @@ class NameSet:
 class ChunkedFiles:
     """The documents of files with their chunks, in order; each iteration reads them again, in constant memory.
 
-    ``inventory`` is of what has been read so far; ``failures``, with ``on_error="collect"``, have the index of the
-    file.
+    ``inventory`` is of what has been read so far; ``failures``, with ``on_error="collect"``, have the file's index.
     """
 
     _run: Callable[[Inventory], SourceRun]
@@ -325,8 +322,7 @@ def chunk_files(
 
     A folder stands for the files in it and below, without hidden ones and links; those of unknown suffixes are plain
     text, if they are text (`readers.sources.find_files`). Archives are .zip and .tar files, also compressed ones. A
-    .jsonl file has a document a line. What was read as what, and what was skipped, is in the result's ``inventory``;
-    what failed, in its ``failures``.
+    .jsonl file has a document a line. The result's ``inventory`` says what was read as what, or skipped.
 
     Parameters
     ----------
@@ -365,17 +361,14 @@ def chunk_files(
     require(isinstance(paths, (str, PathLike, Iterable)), "paths must be a path, or several", paths)
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     check_content(content)
-    options: dict[str, Any] = {"encoding": encoding, "content": content, "hidden": hidden, "links": links}
-    read = partial(read_source, key=metadata_key, **options)
+    read = partial(read_source, key=metadata_key, encoding=encoding, content=content, hidden=hidden, links=links)
     process = SourceChunker(chunker, keep_all, read)
 
     def run(inventory: Inventory) -> SourceRun:
         chunker.load()
         files = list(find_files(paths, inventory, exclude))
-
-        def skip(source: FileSource) -> bool:
-            return document_name(source, metadata_key) in kept
-
-        return SourceRun(process, files, inventory, skip=skip, workers=workers)
+        return SourceRun(
+            process, files, inventory, skip=lambda source: document_name(source, metadata_key) in kept, workers=workers
+        )
 
     return ChunkedFiles(run, on_error, progress)

@@ -14,17 +14,10 @@ __getattr__, __dir__, __all__ = lazy_names(__name__, {
     ".summaries": "Summaries SummaryPrompts",
 })  # fmt: skip
 
-REGISTRATIONS = (
-    Registration(
-        kind="enricher",
-        name="contextual",
-        path="advchunk.enrich.contextual:ContextualEnricher",
-        summary="say where each chunk belongs in its document",
-    ),
-    Registration(
-        kind="enricher",
-        name="summaries",
-        path="advchunk.enrich.summaries:Summaries",
-        summary="summarize each chunk, and what it lacks, in one sentence (Meta-Chunking)",
-    ),
+REGISTRATIONS = tuple(
+    Registration(kind="enricher", name=name, path=f"advchunk.enrich.{name}:{attribute}", summary=summary)
+    for name, attribute, summary in (
+        ("contextual", "ContextualEnricher", "say where each chunk belongs in its document"),
+        ("summaries", "Summaries", "summarize each chunk, and what it lacks, in one sentence (Meta-Chunking)"),
+    )
 )

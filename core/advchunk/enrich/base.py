@@ -5,6 +5,7 @@ import json
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from importlib.resources import files
@@ -30,7 +31,8 @@ from advchunk.text.counters import Counter
 _T = TypeVar("_T")
 
 _log = logging.getLogger("advchunk")
-Pairs: TypeAlias = Iterable[tuple[str | Document, Sequence[Chunk]]]
+Source: TypeAlias = str | Document
+Pairs: TypeAlias = Iterable[tuple[Source, Sequence[Chunk]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +135,7 @@ class Enricher(ABC):
             value = getattr(self, name)
             unlimited = value is None and name == "max_tokens"
             require(unlimited or is_integer(value, minimum), f"{name} must be a whole number >= {minimum}", value)
-        is_valid = is_number(self.temperature) and self.temperature <= 2
-        require(is_valid, "temperature must be in 0..2", self.temperature)
+        require(is_number(self.temperature) and self.temperature <= 2, "temperature must be in 0..2", self.temperature)
         valid = self.timeout is None or (is_number(self.timeout) and self.timeout > 0)
         require(valid, "timeout must be > 0 seconds or None", self.timeout)
         check_markup(self.markup)
@@ -153,23 +154,13 @@ class Enricher(ABC):
         return replace(chunk, metadata=write_metadata(chunk.metadata, {f"{self.writes}_status": status}))
 
     def enrich(
-        self,
-        document: str | Document,
-        chunks: Sequence[Chunk],
-        *,
-        on_error: OnError = "skip",
-        progress: Progress = None,
+        self, document: Source, chunks: Sequence[Chunk], *, on_error: OnError = "skip", progress: Progress = None
     ) -> list[Chunk]:
         """Return the enriched chunks of a document (see `enrich_many`)."""
         return self.enrich_many([(document, chunks)], on_error=on_error, progress=progress)[0]
 
     async def aenrich(
-        self,
-        document: str | Document,
-        chunks: Sequence[Chunk],
-        *,
-        on_error: OnError = "skip",
-        progress: Progress = None,
+        self, document: Source, chunks: Sequence[Chunk], *, on_error: OnError = "skip", progress: Progress = None
     ) -> list[Chunk]:
         """Await `enrich`."""
         return (await self.aenrich_many([(document, chunks)], on_error=on_error, progress=progress))[0]
@@ -235,20 +226,17 @@ class Enricher(ABC):
 
     def _next_request(self, chunk: Chunk, context: DocumentContext) -> ChatRequest | None:
         """Return the first request of a chunk's plan whose answer is not in the cache; None if there is none."""
-        plan, chat = self.plan(chunk, context), self.chat
-        try:
-            state = advance(plan, None)
-            while not isinstance(state, Done):
+        plan, chat, answer = self.plan(chunk, context), self.chat, None
+        with suppress(ValueError):  # the chunk leaves no room for a prompt, so nothing is asked
+            while not isinstance(state := advance(plan, answer), Done):
                 request: ChatRequest = state.items[0]
                 if not isinstance(chat, Cached) or chat.missing("complete", [request]):
                     return request
-                state = advance(plan, chat.complete([request]))
-        except ValueError:  # the chunk leaves no room for a prompt, so nothing is asked
-            return None
+                answer = chat.complete([request])
         return None
 
     @property
-    def _runner(self) -> Runner[tuple[str | Document, Sequence[Chunk]], Chunk | None]:
+    def _runner(self) -> Runner[tuple[Source, Sequence[Chunk]], Chunk | None]:
         return Runner(self._jobs, _collect, unit="chunk", counts=lambda chunk: chunk is not None)
 
     def _jobs(self, pairs: Pairs, on_failure: OnFailure) -> Iterator[Job[Chunk | None]]:

@@ -111,24 +111,16 @@ class ContextualEnricher(Enricher):
             msg = f"the prompt for a chunk of {chunk.tokens} tokens must fit in max_context={self.max_context}"
             raise ValueError(msg)
         answer = yield from usable_answer(self.chat, request, self._parse, self.attempts)
-        room = self._room(chunk)
-        kept = leading_sentences(answer, room)
-        if not kept:
+        if not (kept := leading_sentences(answer, self._room(chunk))):
             return self.without_answer(chunk, context, self.warn_of_size(chunk))
         return self.add_context(chunk, kept, None if kept == answer else "shortened")
 
     def _request(self, chunk: Chunk, context: DocumentContext) -> ChatRequest:
         beginning = context.beginning(self.beginning_tokens)
         before, after = context.neighbors(chunk, self.neighbor_tokens, len(beginning))
-        prompt = fill_prompt(
-            self.prompts.situate,
-            words=str(int(self.context_tokens * _WORDS_PER_TOKEN)),
-            beginning=beginning,
-            place=context.place(chunk),
-            before=before,
-            passage=chunk.text,
-            after=after,
-        )
+        words, place = str(int(self.context_tokens * _WORDS_PER_TOKEN)), context.place(chunk)
+        texts = {"beginning": beginning, "before": before, "passage": chunk.text, "after": after}
+        prompt = fill_prompt(self.prompts.situate, words=words, place=place, **texts)
         return self.request(prompt, None, _SPARE * self.context_tokens)
 
     def _parse(self, answer: str) -> str:

@@ -255,8 +255,7 @@ def _gives_way(old: Sequence[Word], at: int, start: int, facts: Sequence[Word], 
     if token.exact in words.referring:
         return True
     if token.written.isupper() and len(token.written) > 1:
-        initials = "".join(fact.written[0].upper() for fact in facts)
-        return token.written in initials
+        return token.written in "".join(fact.written[0].upper() for fact in facts)  # their initials
     reach = _LONGEST_NOUN if _UNSPACED.match(token.written) else 1
     follows = any(word.exact in words.pointing for word in old[max(at - reach, start) : at])
     return follows and not token.is_name and not words.is_decisive(token)

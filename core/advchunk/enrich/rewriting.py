@@ -87,8 +87,7 @@ class Rewriting(Enricher):
 
     def check(self) -> None:
         """Raise `ConfigurationError` if a parameter is invalid."""
-        valid = is_number(self.least_kept) and self.least_kept <= 1
-        require(valid, "least_kept must be in 0..1", self.least_kept)
+        require(is_number(self.least_kept) and self.least_kept <= 1, "least_kept must be in 0..1", self.least_kept)
         rule = 'language must be a code such as "en" or "pt-BR", or "auto"'
         require(isinstance(self.language, str), rule, self.language)
         shown = ("document", "passage")

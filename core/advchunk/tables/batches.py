@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 from advchunk.chunkers.base import Chunker
-from advchunk.engine.runner import Failure
+from advchunk.engine.runner import OnError
 from advchunk.errors import ConfigurationError, first_line, import_extra, require
 from advchunk.records import Chunk, Document, Span
 
@@ -56,8 +56,7 @@ def chunk_batches(
     repeated: Collection[str] = (),
     workers: int = 1,
 ) -> Iterator[Any]:
-    """Yield record batches of chunks, in the order of the documents; every engine that exchanges Arrow data can call
-    it.
+    """Yield record batches of chunks, in the order of the documents, for any engine that exchanges Arrow data.
 
     The chunks are those of `Chunker.chunk_many`, ids included, whatever the batches are, because each document must
     have an id of its own: ids of chunks depend on it. A blank document has no chunks, and no row.
@@ -69,8 +68,7 @@ def chunk_batches(
     id, text : names of columns; ids are text or whole numbers.
     metadata : names of columns for the documents' metadata; None takes all others. Dates and times become ISO 8601
         text, decimals, UUIDs and durations text, and numbers that are not finite null; bytes are an error.
-    on_error : how to handle a document that fails, or a row without an id of its own or without a text: "row" reports
-        it as a row with ``error``; "raise" raises.
+    on_error : "row" reports a document that fails, or lacks a text or an id of its own, in ``error``; "raise" raises.
     repeated : ids that other batches have, too. Without it, of equal ids in one call only the first is chunked.
     workers : number of processes that chunk, >= 1 (`Chunker.chunk_many`); a document that kills several is an error.
 
@@ -105,8 +103,7 @@ def chunk_batches(
 
 
 def read_chunks(batches: Any) -> Iterator[tuple[str, list[Chunk]]]:
-    """Yield the id of each document in tables of `chunk_schema` with its chunks, as they were made; failed ones are
-    left out.
+    """Yield the id of each document in tables of `chunk_schema`, but failed ones, with its chunks, as they were made.
 
     Parameters
     ----------
@@ -264,10 +261,8 @@ def _chunk_rows(
             pending.popleft()
             yield {"document_id": item.id, "error": item.reason}
 
-    def collect(failure: Failure) -> None:
-        errors[failure.index] = failure.error
-
-    results = chunker.stream(read(), on_error=collect if on_error == "row" else "raise", workers=workers)
+    keep: OnError = "raise" if on_error == "raise" else lambda failure: errors.update({failure.index: failure.error})
+    results = chunker.stream(read(), on_error=keep, workers=workers)
     for index, chunks in enumerate(results):
         yield from refused()
         document = pending.popleft()

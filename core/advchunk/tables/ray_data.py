@@ -1,6 +1,6 @@
 """Chunk datasets of Ray Data."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from advchunk.chunkers.catalog import create
@@ -41,8 +41,7 @@ def chunk_dataset(
         taken as there are, Ray can neither read nor write, and waits without an error.
     num_gpus : GPUs that a worker takes.
     batch_size : documents that a worker chunks together, >= 1.
-    check_ids : read the ids first, into memory, to report equal ids wherever they are; False only reports those in one
-        batch.
+    check_ids : read the ids first, into memory, to report equal ids anywhere; False reports those in one batch only.
 
     Raises
     ------
@@ -78,5 +77,4 @@ class _Worker:
     def __call__(self, documents: Any) -> Any:
         """Return the chunks of a table of documents: one table, since Ray counts on equal output if it calls again."""
         pa = import_extra("pyarrow", "arrow")
-        batches: Iterator[Any] = chunk_batches(documents, self._chunker, **self._options)
-        return pa.Table.from_batches(batches, schema=chunk_schema())
+        return pa.Table.from_batches(chunk_batches(documents, self._chunker, **self._options), schema=chunk_schema())

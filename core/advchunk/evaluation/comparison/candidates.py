@@ -190,8 +190,7 @@ def external(label: str, split: Callable[[str], Iterable[str]], *, fingerprint: 
 
     Each of its texts is located after the start of the previous one, ignoring white space, which most splitters change.
     A text that cannot be located is an error, since it could not be scored. With a ``fingerprint``, the library's name
-    and version and all settings that change its chunks, its result can be stored; of the ``settings``, ``max_tokens``
-    or ``target_tokens`` is its target size.
+    and version and all settings that change its chunks, its result can be stored; ``settings`` are as in `Candidate`.
     """
 
     def cut(documents: Sequence[Document]) -> list[list[Chunk]]:
@@ -284,8 +283,7 @@ def mean_tokens(candidate: Candidate, task: EvaluationTask) -> float:
 
 def match_size(make: Callable[[int], Candidate], mean: float, task: EvaluationTask) -> tuple[Candidate, float]:
     """Return the candidate of the size whose mean chunk is nearest to ``mean`` tokens, and its mean. A mean is roughly
-    a power of the size, so sizes are interpolated between logarithms (regula falsi), in two to five tries, until larger
-    sizes make no larger chunks.
+    a power of the size, so sizes are interpolated between logarithms (regula falsi), in two to five tries.
     """
     require(mean > 0, "mean must be > 0", mean)
     tried = dict[int, float]()

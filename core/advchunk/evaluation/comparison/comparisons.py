@@ -33,8 +33,7 @@ class Comparison:
 def compare(results: Sequence[Result], baseline: str, metric: str = "recall") -> list[Comparison]:
     """Compare all results with a baseline, best first; ties keep their order.
 
-    Raises `ConfigurationError` if no result has the label ``baseline``, or the metric applies to fewer than two
-    questions.
+    Raises `ConfigurationError` unless a result has the label ``baseline`` and the metric applies to >= 2 questions.
 
     Parameters
     ----------

@@ -45,8 +45,7 @@ class Result:
     forced : share of cuts made by a size limit; None if unknown.
     over, under : share of chunks over and under the target size (`shape.off_target_shares`); None without one.
     chunking_cost, indexing_cost : cost of chunking the documents, and of embedding the chunks or indexing their words,
-        as the search needs. Candidates that differ only in their search share one measurement. Chunks that have
-        vectors are embedded in ``chunking_cost``.
+        as the search needs, once for candidates that differ only in it. A chunker's own vectors are in the former.
     target_mean : see `Candidate`.
     boundaries : means of the boundary scores over documents with boundaries (`shape.boundary_means`).
     search : label of the way of search.
@@ -140,8 +139,7 @@ def evaluate(
 
     Parameters
     ----------
-    store : folder where results are saved, and from which the same code reads them again, with the costs of the first
-        run.
+    store : folder where results are saved, and from which the same code reads them again, with their former costs.
     progress : called with the label of each candidate before it runs.
     """
     candidates = list(candidates)
@@ -267,7 +265,6 @@ class ChunkedTask:
         overlaps = retrieval.find_overlaps(chunks, task.questions, tokens=tokens)
         sizes = np.array([chunk.tokens for chunk in flat])
         over, under = shape.off_target_shares(sizes if sizes.all() else tokens, candidate.settings)
-        sentences = dict(zip(chunks, task.sentences, strict=True))
         fields = {
             "group": candidate.group,
             "settings": candidate.settings,
@@ -280,7 +277,7 @@ class ChunkedTask:
             "under": under,
             "chunking_cost": cost,
             "target_mean": candidate.target_mean,
-            "boundaries": shape.boundary_means(sentences, chunks, task.boundaries),
+            "boundaries": shape.boundary_means(dict(zip(chunks, task.sentences, strict=True)), chunks, task.boundaries),
         }
         return cls(task, candidate, chunks, index, overlaps, fields)
 

@@ -49,25 +49,17 @@ class ChunkIndex:
 
     def rank(self, search: Search) -> tuple[Ints, RunCost]:
         """Return all chunks, best first for each question, (q, c), and the cost of the index. First what a retriever
-        finds (`retrieval.search.combine`) within the budget, then the others by their vectors, or by words in a search
-        by words alone; sections last.
+        finds (`retrieval.search.combine`) within the budget, then the others by vectors, else words; sections last.
         """
         dense = None if search.mode == "lexical" else self.dense
         lexical = None if search.mode == "dense" else self.lexical
         used = [ranked for ranked in (dense, lexical) if ranked is not None]
         depth = DEPTH if self.hierarchy.is_flat else None  # of each level, so all
-        rankings = [
-            combine(
-                dense and dense.first(question, depth),
-                lexical and lexical.first(question, depth, above=0),
-                search,
-                self.positions if search.neighbors else None,
-                hierarchy=self.hierarchy,
-            )
-            for question in range(len(self.task.questions))
-        ]
-        orders = list[Ints]()
-        for question, ranking in enumerate(rankings):
+        positions, orders = self.positions if search.neighbors else None, list[Ints]()
+        for question in range(len(self.task.questions)):
+            by_vectors = dense and dense.first(question, depth)
+            by_words = lexical and lexical.first(question, depth, above=0)
+            ranking = combine(by_vectors, by_words, search, positions, hierarchy=self.hierarchy)
             first, others = self._shown(ranking, search).chunks, used[0].first(question, None).chunks
             rest = others[~np.isin(others, first)]
             orders.append(np.concatenate([first, rest[np.argsort(~self.hierarchy.leaves[rest], kind="stable")]]))

@@ -90,9 +90,8 @@ class Recommendation:
         few = f"This settles nothing: {self.questions} questions are too few, ask {_MIN_SETTLING} or more. "
         few = "" if self.settled else few
         if len(self.rows) == len(self.highest) > 1:
-            return (
-                f"{few}All options have the same score: the questions do not tell them apart. {label} is the simplest."
-            )
+            same = "All options have the same score: the questions do not tell them apart."
+            return f"{few}{same} {label} is the simplest."
         if few:
             return f"{few}{label} is the simplest that ties with the highest score."
         if not self.ties:

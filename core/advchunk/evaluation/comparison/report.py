@@ -74,31 +74,28 @@ _SCORES = ("score", "low", "high", "difference", "difference low", "difference h
 
 def as_rows(rows: Sequence[Comparison]) -> list[dict[str, Any]]:
     """Return a flat dict of figures for each comparison; shares in percent, None for unknown ones."""
-    return list(map(_as_row, rows))
-
-
-def _as_row(row: Comparison) -> dict[str, Any]:
-    result = row.result
-    scores = zip(_SCORES, (*row.score, *row.difference[:3]), strict=True)
-    return {
-        "candidate": result.label,
-        "group": result.group,
-        "search": result.search,
-        "size matched": result.size_matched,
-        "target mean": result.target_mean,
-        **{name: _percent(value, 2) for name, value in scores},
-        "p (Holm)": round(row.p, 4),
-        "verdict": row.verdict,
-        **{column.key: column.value(result) for column in _COLUMNS},
-    }
+    return [
+        {
+            "candidate": row.result.label,
+            "group": row.result.group,
+            "search": row.result.search,
+            "size matched": row.result.size_matched,
+            "target mean": row.result.target_mean,
+            **dict(zip(_SCORES, (_percent(score, 2) for score in (*row.score, *row.difference[:3])), strict=True)),
+            "p (Holm)": round(row.p, 4),
+            "verdict": row.verdict,
+            **{column.key: column.value(row.result) for column in _COLUMNS},
+        }
+        for row in rows
+    ]
 
 
 def _percent(share: float | None, digits: int = 1) -> float | None:
     return None if share is None else round(100 * share, digits) + 0.0  # turns -0.0 into 0.0
 
 
-def _round(value: float | None, digits: int = 3, unit: float = 1) -> float | None:
-    return None if value is None else round(value / unit, digits)
+def _round(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
 
 
 @checked
@@ -176,7 +173,7 @@ def _format_figures(figures: Mapping[str, Any], metric: str) -> dict[str, str]:
 def _describe_leaders(rows: Sequence[Comparison], metric: str) -> str:
     """Return a sentence that names the best of rows, or says that none is."""
     best, *ties = leaders(rows, metric)
-    figures = _format_figures(_as_row(best), metric)
+    figures = _format_figures(as_rows([best])[0], metric)
     score = f"{metrics()[metric].summary} {figures['score']} % [{figures['low']}, {figures['high']}]"
     if not ties:
         return f"{best.result.label} scores best: {score}."

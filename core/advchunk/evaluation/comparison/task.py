@@ -108,11 +108,10 @@ class EvaluationTask:
     @cached_property
     def digest(self) -> str:
         """A hash of everything that results depend on, the package's code included."""
-        offsets = [b"" if d.offsets is None else d.offsets.tobytes() for d in self.documents]
         parts = [
             package_digest(),
             [(d.source, d.text, repr(d.blocks), repr(dict(d.metadata))) for d in self.documents],
-            [sha256(own).hexdigest() for own in offsets],
+            [sha256(b"" if d.offsets is None else d.offsets.tobytes()).hexdigest() for d in self.documents],
             [(question.text, question.references) for question in self.questions],
             identity(self.embedder),
             self.k,

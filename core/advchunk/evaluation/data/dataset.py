@@ -151,8 +151,7 @@ def held_out_questions(
     half of the questions tests one of these:
 
     * A sentence that stays is a *known item*: can it be found among all other text of its chunk? It is its own answer.
-    * A removed sentence is an *inverse cloze*: can its place be found from its context? The answer is the sentence
-      before it and the one after it.
+    * A removed sentence is an *inverse cloze*: can its place be found from its context, the sentences around it?
 
     Known items alone favor small chunks; clozes alone overrate context. Together they rank chunkers much as real
     questions do: on the corpora of Chroma, over 84 combinations of chunker, size and vectors, Spearman's correlation of

@@ -94,8 +94,7 @@ def read_questions(path: str | Path, documents: Sequence[Document]) -> list[Ques
 def write_questions(path: str | Path, questions: Iterable[Question], documents: Sequence[Document]) -> None:
     """Write questions in the format of `read_questions`, one JSON object per line.
 
-    An answer that occurs once in its document is quoted, which is readable and survives changes elsewhere in the
-    document; any other is written as a span.
+    An answer that occurs once in its document is quoted, which survives changes elsewhere; any other is a span.
     """
     texts, content = {document.source: document.text for document in documents}, ""
     for question in questions:

@@ -68,20 +68,17 @@ def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText
     except (LookupError, UnicodeEncodeError) as error:
         msg = f"encoding must be the name of a text encoding, such as 'cp1252', got {encoding!r}"
         raise ConfigurationError(msg) from error
-    sentences, cuts = list[str](), [0]
+    sentences, cuts = list[str](), {0}
     # Not splitlines, which also splits at characters that sentences contain, such as U+2028 and U+0085.
     for number, line in enumerate(re.split(r"\r\n?|\n", text), start=1):
         if line.startswith("====="):
             valid = re.fullmatch(r"={10,}\s*", line) is not None
             require(valid, f'{path}, line {number}: a separator must be ten or more "=", alone', line)
-            if len(sentences) > cuts[-1]:
-                cuts.append(len(sentences))
+            cuts.add(len(sentences))
         elif line.strip():
             sentences.append(line + "\n")
     require(bool(sentences), f"{path}: a file must have a sentence", f"{len(raw)} bytes")
-    if len(sentences) > cuts[-1]:
-        cuts.append(len(sentences))
-    return join_sentences(sentences, cuts, path.name)
+    return join_sentences(sentences, sorted({*cuts, len(sentences)}), path.name)
 
 
 @checked

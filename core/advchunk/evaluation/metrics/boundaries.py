@@ -93,10 +93,9 @@ def window_diff(
 
 @checked
 def boundary_scores(reference: Cuts, hypothesis: Cuts, *, tolerance: int = 0) -> BoundaryScores:
-    """Return the scores of boundaries, matched one to one with reference boundaries within ``tolerance`` units.
+    """Return the scores of inner boundaries, matched one to one with reference boundaries within ``tolerance`` units.
 
-    The matching is the largest possible one. If neither side has boundaries, every score is 1; if only one side has
-    any, every score is 0. The ends of the text are not boundaries.
+    The matching is the largest possible one. If neither side has boundaries, every score is 1; if only one has, 0.
 
     >>> boundary_scores([0, 4, 8, 12], [0, 5, 6, 7, 12], tolerance=1)
     BoundaryScores(precision=0.6666666666666666, recall=1.0, f1=0.8, reference_segments=3, hypothesis_segments=4)

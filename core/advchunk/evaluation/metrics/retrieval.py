@@ -11,8 +11,7 @@ The sum over chunks counts text in two chunks twice, which penalizes repetition;
 *Precision-omega* is the score of a perfect retriever, |C ∩ R| / (|C| + |R - C|): C is every chunk that contains some of
 R. These are the definitions of Smith and Troynikov (2024), Evaluating Chunking Strategies for Retrieval, Chroma,
 extended to chunks of several spans. They depart from the published code, chunking_evaluation, in three points: a chunk
-that ends where an answer starts does not contain any of it; overlapping spans of a chunk count once; and so do
-overlapping references.
+that ends where an answer starts does not contain any of it; overlapping spans of a chunk, and references, count once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -53,9 +52,8 @@ class RetrievalScores:
 
     ``precision`` is 0 where nothing was retrieved; ``hit`` is 1 if any of the answer was; ``reciprocal_rank`` is of the
     first chunk with some of the answer, 0 if there is none. ``ndcg`` is alpha-nDCG for alpha 1 and every character of
-    the answer a nugget, so repetition gains nothing; the ideal is as many chunks chosen greedily, and a ranking can
-    beat it, so it is capped at 1. See Clarke et al. (2008), Novelty and diversity in information retrieval evaluation,
-    section 3.
+    the answer a nugget, so repetition gains nothing, capped at 1, since a ranking can beat the ideal: as many chunks
+    chosen greedily. See Clarke et al. (2008), Novelty and diversity in information retrieval evaluation, section 3.
     """
 
     recall: Floats
@@ -72,15 +70,11 @@ class RetrievalScores:
 
 
 def find_overlaps(
-    chunks: Mapping[str, Sequence[Chunk]],
-    questions: Sequence[Question],
-    *,
-    tokens: Sequence[int] | Ints | None = None,
+    chunks: Mapping[str, Sequence[Chunk]], questions: Sequence[Question], *, tokens: Sequence[int] | Ints | None = None
 ) -> Overlaps:
     """Return the overlap of every chunk with every answer, chunks numbered in the mapping's order.
 
-    ``tokens`` are (c,), >= 0; None for those of each chunk. Raises `ConfigurationError` for no questions, and for one
-    about a document missing from ``chunks``.
+    ``tokens`` are (c,), >= 0, or the chunks' own. Raises `ConfigurationError` for no questions, or unknown documents.
     """
     require(len(questions) > 0, "questions must not be empty", len(questions))
     numbers = {name: number for number, name in enumerate(chunks)}
@@ -137,8 +131,7 @@ def at_budget(overlaps: Overlaps, ranking: Ints, budget: int) -> RetrievalScores
     """Score the first ``budget`` tokens of each question's ranking, which has all chunks, or enough to fill it.
 
     The first chunk that does not fit is truncated to the remaining tokens, by the same share of its characters, and is
-    the last, so that a larger budget never retrieves less. Raises the errors of `at_k`, and `ConfigurationError` for
-    chunks with text and 0 tokens.
+    the last, so a larger budget never retrieves less. Raises the errors of `at_k`, also for text in chunks of 0 tokens.
     """
     require(budget >= 1, "budget must be >= 1", budget)
     free = np.flatnonzero((overlaps.tokens == 0) & (overlaps.sizes > 0))

@@ -32,8 +32,7 @@ class RetrievalMetric(NamedTuple):
     ``name`` is a key of `Result.scores`; ``summary`` is used in sentences such as "By recall in the budget"; ``column``
     in tables, ``title`` in the main table, "" for a metric that is in others only; ``digits`` are after the point, of
     percentages. ``needs`` is called once with an `EvaluationTask`, and returns what the metric needs of each question,
-    empty where it does not apply; None applies to all. ``condition`` is of those questions; ``meaning`` is a clause
-    that explains the column.
+    empty where it does not apply; None applies to all. ``condition`` is of those questions; ``meaning`` of the column.
     """
 
     name: str
