@@ -24,10 +24,8 @@ def detect_format(text: str) -> str:
     """Detect the format of a text from its beginning; the default is "markdown", which covers prose too."""
     head = text[:_HEAD]
     for row, begins in _beginnings():
-        if begins.match(head):
-            markup = _detect(row, text, "", {}) if row.detect else row.name
-            if markup:
-                return markup
+        if begins.match(head) and (markup := _detect(row, text, "", {}) if row.detect else row.name):
+            return markup
     return "xml" if _DECLARED_XML.match(head) else "markdown"
 
 
@@ -165,18 +163,14 @@ def read(document: Document, markup: str, options: Mapping[str, Any] | None = No
     name = detect_document_format(document) if markup == "auto" else markup
     reader = find_reader(name)
     if hasattr(reader, "blocks"):  # the text stays as it is
-        if _is_ours(name):
+        with report_reader(name, document.id):
             layout = reader.blocks(document.text)
-        else:
-            with report_reader(name, document.id):
-                layout = reader.blocks(document.text)
         metadata = document.metadata
         if layout and layout[0].kind == "code" and hasattr(reader, "read_metadata"):  # front matter
             metadata = {**reader.read_metadata(document.text), **metadata}
         own = document.offsets, document.markup, document.above, document.outline
         document = Document(document.text, document.id, layout, metadata, *own)
-        is_refined = _refined_beginning(name).match(document.text[:_HEAD])
-        return refine_document(document, name) if is_refined else document
+        return refine_document(document, name) if _refined_beginning(name).match(document.text[:_HEAD]) else document
     rule = f"markup must be a format of text: {name}, which read_file reads from the bytes of a file, is none"
     require(not is_binary(name), rule, markup)
     with report_reader(name, document.id):
@@ -188,12 +182,6 @@ def read(document: Document, markup: str, options: Mapping[str, Any] | None = No
 def accepted(read: Callable[..., Any], options: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the options that a reader has."""
     return {name: value for name, value in options.items() if name in signature(read).parameters} if options else {}
-
-
-@cache
-def _is_ours(name: str) -> bool:
-    row = registry.find("reader", name)
-    return row is None or row.is_ours
 
 
 @cache

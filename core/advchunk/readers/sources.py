@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from io import TextIOWrapper
@@ -56,10 +56,9 @@ class FileSource(NamedTuple):
         """Number of bytes; 0 if the file cannot be read."""
         if self.data is not None:
             return len(self.data)
-        try:
+        with suppress(OSError):
             return Path(self.name).stat().st_size
-        except OSError:
-            return 0
+        return 0
 
     @property
     def is_blank(self) -> bool:
@@ -219,11 +218,9 @@ def _walk(folder: str, inventory: Inventory, is_excluded: Callable[[Path], bool]
 
 
 def _head_of(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_HEAD)
-    except OSError:  # reading it says why
-        return b""
+    with suppress(OSError), path.open("rb") as file:  # reading it says why
+        return file.read(_HEAD)
+    return b""
 
 
 def read_sources(name: str, inventory: Inventory, *, of_lines: bool | None = None) -> Iterator[FileSource]:
@@ -253,11 +250,10 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
     """Yield the lines of a text; one in UTF-16 or UTF-32, whose line ends are several bytes, is given in UTF-8."""
     encoding = encodings.find_unicode(file.read(_HEAD))
     file.seek(0)
-    if not encoding:
+    if encoding:
+        yield from (line.removeprefix("\ufeff").encode() for line in TextIOWrapper(file, encoding, newline="\n"))
+    else:
         yield from file
-        return
-    for line in TextIOWrapper(file, encoding, newline="\n"):
-        yield line.removeprefix("\ufeff").encode()
 
 
 def _read_parts(name: str) -> Iterator[FileSource]:
