@@ -225,8 +225,7 @@ def _stripped(flat: str, start: int, end: int) -> int:
 def _environments(flat: str) -> Iterator[Inset]:
     tokens = [*_ENVIRONMENT.finditer(flat)]
     listings = [*_listings(flat, tokens)]
-    stack, names = list[tuple[str, int]](), Counter[str]()
-    spans = list[tuple[int, int]]()
+    stack, names, spans = list[tuple[str, int]](), Counter[str](), list[tuple[int, int]]()
     for token in tokens:
         name, start = token["name"], token.start()
         if not _IS_TABLE.fullmatch(name) or _is_inside(start, listings):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
 from inspect import signature
@@ -163,7 +163,7 @@ def read(document: Document, markup: str, options: Mapping[str, Any] | None = No
     name = detect_document_format(document) if markup == "auto" else markup
     reader = find_reader(name)
     if hasattr(reader, "blocks"):  # the text stays as it is
-        with report_reader(name, document.id):
+        with nullcontext() if _is_ours(name) else report_reader(name, document.id):
             layout = reader.blocks(document.text)
         metadata = document.metadata
         if layout and layout[0].kind == "code" and hasattr(reader, "read_metadata"):  # front matter
@@ -182,6 +182,12 @@ def read(document: Document, markup: str, options: Mapping[str, Any] | None = No
 def accepted(read: Callable[..., Any], options: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the options that a reader has."""
     return {name: value for name, value in options.items() if name in signature(read).parameters} if options else {}
+
+
+@cache
+def _is_ours(name: str) -> bool:
+    row = registry.find("reader", name)
+    return row is None or row.is_ours
 
 
 @cache

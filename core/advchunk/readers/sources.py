@@ -209,10 +209,8 @@ def _walk(folder: str, inventory: Inventory, is_excluded: Callable[[Path], bool]
         inventory.skipped |= {str(path): "a link" for path in own if path.is_symlink()}
         folders[:] = [path.name for path in own if not path.is_symlink() and not is_excluded(path)]
         for path in (Path(place, item) for item in sorted(names) if item[0] != "."):
-            if path.is_symlink():
-                inventory.skipped[str(path)] = "a link"
-            elif not path.is_file():
-                inventory.skipped[str(path)] = "not a regular file"
+            if path.is_symlink() or not path.is_file():
+                inventory.skipped[str(path)] = "a link" if path.is_symlink() else "not a regular file"
             elif not is_excluded(path) and inventory.admit(str(path), _head_of(path)):
                 yield str(path)
 
