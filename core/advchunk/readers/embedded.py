@@ -313,7 +313,7 @@ def page_marks(flat: str, of: Sequence[Inset]) -> list[PageMark]:
 
 def with_pages(flat: str, marks: list[PageMark], layout: Iterable[Block], page: int | None) -> Iterator[Block]:
     """Yield the blocks of a text, and their parts, with their pages; the text begins on ``page``, if that is known."""
-    # What is before a first mark that has a number is on no page.
+    # Text before a first mark that has a number is on no page.
     starts, numbers = [0], [page or (1 if marks and marks[0].page is None else 0)]
     for mark in marks:
         starts.append(mark.offset)

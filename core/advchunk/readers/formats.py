@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from inspect import signature
@@ -163,8 +163,11 @@ def read(document: Document, markup: str, options: Mapping[str, Any] | None = No
     name = detect_document_format(document) if markup == "auto" else markup
     reader = find_reader(name)
     if hasattr(reader, "blocks"):  # the text stays as it is
-        with nullcontext() if _is_ours(name) else report_reader(name, document.id):
+        if _is_ours(name):
             layout = reader.blocks(document.text)
+        else:
+            with report_reader(name, document.id):
+                layout = reader.blocks(document.text)
         metadata = document.metadata
         if layout and layout[0].kind == "code" and hasattr(reader, "read_metadata"):  # front matter
             metadata = {**reader.read_metadata(document.text), **metadata}

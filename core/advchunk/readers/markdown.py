@@ -317,7 +317,7 @@ def _ranges(flat: str, begin: int, insets: Sequence[Inset]) -> list[tuple[int, i
     lasting, opening = lasts.search(text), opens.search(text)
     limit = lasting.start() if lasting else len(text)
     ends = [inset.end - begin + 1 for inset in insets] if insets else []
-    edges = [1, *chain.from_iterable(blank.span() for blank in _BLANK.finditer(text, 1)), len(text)]
+    edges = [1, *chain.from_iterable(map(re.Match.span, _BLANK.finditer(text, 1))), len(text)]
     shift, ranges = begin - 1, list[tuple[int, int, _RangeKind]]()
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         kind: _RangeKind = "paragraph"
