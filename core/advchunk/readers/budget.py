@@ -1,14 +1,11 @@
-"""The most that reading a file may take: one budget, which every reader asks.
-
-No real document comes near it. Time needs no limit of its own: it grows in proportion to what is limited here.
-"""
+"""The most that reading a file may take: one budget, which every reader asks, and in proportion to which time grows."""
 
 import os
 from typing import Final
 
 from advchunk.errors import Unreadable, require
 
-# The most of each unit, and its name in messages.
+# The most of each unit, which no real document comes near, and its name in messages.
 _MOST: Final = {
     "bytes": (256 * 2**20, "bytes"),  # of a member of an archive, or of an Office file unpacked
     "total": (4 * 2**30, "bytes"),  # that an archive unpacks to, with what is hidden in it

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from advchunk.records import Block, BlockKind, Place, Span
 from advchunk.text.tables import TABLE_ENVIRONMENT
@@ -31,6 +31,8 @@ class PageMark(NamedTuple):
     offset: int
     page: int | None  # None for the number after the one before
 
+
+_Span = TypeVar("_Span", bound=tuple[Any, ...])  # start, end, and perhaps more
 
 # The markers of quotes and list items before the first text of a line.
 MARKS = r"(?:[ \t]*(?:>|[-+*](?=[ \t])|[0-9]{1,9}[.)](?=[ \t])))*+[ \t]*+"
@@ -57,7 +59,7 @@ _NOT_PROSE = re.compile(
     r"|<(?:table|pre|h[1-6]|t[rdh]|img)(?![\w-])|<!--|!\[|\f",
     re.IGNORECASE,
 )
-_AT_LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
+_AT_LINE_END, _AT_SENTENCE_END = re.compile(r"[ \t]*(?:\n|\Z)"), re.compile(r"[ \t.,;]*(?:\n|\Z)")
 _BLANK_LINE = re.compile(r"\n[ \t>]*(?=\n)|\Z")
 
 # A search for patterns that begin with a character is many times as fast as one that looks around first.
@@ -111,13 +113,7 @@ def insets(flat: str) -> list[Inset]:
         all_insets += (Inset(*match.span(), "heading", SECTION_LEVELS[match["name"]]) for match in headings)
         all_insets += _environments(flat) if "\\begin{" in flat else ()
     all_insets += _page_insets(flat)
-    all_insets.sort(key=lambda inset: (inset.start, -inset.end))
-    outermost, last = list[Inset](), 0
-    for inset in all_insets:
-        if inset.start >= last:
-            outermost.append(inset)
-            last = inset.end
-    return outermost
+    return _outermost(all_insets)
 
 
 def breaks(flat: str, of: Sequence[Inset]) -> list[int]:
@@ -177,11 +173,11 @@ def details_summary(block: str) -> str | None:
     return (match["title"] or "") if match else None
 
 
-def _outermost(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    outermost = list[tuple[int, int]]()
-    for start, end in sorted(spans):
-        if not outermost or start >= outermost[-1][1]:
-            outermost.append((start, end))
+def _outermost(spans: Iterable[_Span]) -> list[_Span]:
+    outermost = list[_Span]()
+    for span in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if not outermost or span[0] >= outermost[-1][1]:
+            outermost.append(span)
     return outermost
 
 
@@ -229,8 +225,7 @@ def _stripped(flat: str, start: int, end: int) -> int:
 def _environments(flat: str) -> Iterator[Inset]:
     tokens = [*_ENVIRONMENT.finditer(flat)]
     listings = [*_listings(flat, tokens)]
-    stack, names = list[tuple[str, int]](), Counter[str]()
-    spans = list[tuple[int, int]]()
+    stack, names, spans = list[tuple[str, int]](), Counter[str](), list[tuple[int, int]]()
     for token in tokens:
         name, start = token["name"], token.start()
         if not _IS_TABLE.fullmatch(name) or _is_inside(start, listings):
@@ -284,10 +279,8 @@ def _is_table(flat: str, name: str, start: int, end: int) -> bool:
     """Return True if an environment is a table: an array only on lines of its own, since most are parts of formulas."""
     if name != "array":
         return not _is_in_line(flat, start)
-    line_end = flat.find("\n", end)
-    rest = flat[end : line_end if line_end >= 0 else len(flat)]
     before = flat[max(start - 20, 0) : start].rstrip()
-    is_alone = _begins_line(flat, start) and not rest.strip(" \t.,;")
+    is_alone = _begins_line(flat, start) and _AT_SENTENCE_END.match(flat, end) is not None
     return is_alone and not before.endswith(("$", "\\[", "(", "=", "{", "|"))
 
 
@@ -319,10 +312,8 @@ def page_marks(flat: str, of: Sequence[Inset]) -> list[PageMark]:
 
 
 def with_pages(flat: str, marks: list[PageMark], layout: Iterable[Block], page: int | None) -> Iterator[Block]:
-    """Yield the blocks of a text, and their parts, with their pages; the text begins on ``page``, if that is known.
-
-    If the first mark has a number, what is before it is on no page.
-    """
+    """Yield the blocks of a text, and their parts, with their pages; the text begins on ``page``, if that is known."""
+    # Text before a first mark that has a number is on no page.
     starts, numbers = [0], [page or (1 if marks and marks[0].page is None else 0)]
     for mark in marks:
         starts.append(mark.offset)

@@ -130,11 +130,9 @@ def is_text(head: bytes) -> bool:
     if _is_utf8(head):
         return True
     head = head[: max(map(head.rfind, (b" ", b"\n"))) + 1] or head
-    try:
-        text = head.decode(_likely(head) or "ascii")
-    except UnicodeDecodeError:
-        return False
-    return _is_prose(text)
+    with suppress(UnicodeDecodeError):
+        return _is_prose(head.decode(_likely(head) or "ascii"))
+    return False
 
 
 def _is_prose(text: str) -> bool:
@@ -143,11 +141,10 @@ def _is_prose(text: str) -> bool:
 
 
 def _is_utf8(head: bytes) -> bool:
-    try:
+    with suppress(UnicodeDecodeError):
         codecs.getincrementaldecoder(UTF_8)().decode(head)  # which may end within a character
-    except UnicodeDecodeError:
-        return False
-    return True
+        return True
+    return False
 
 
 def _likely(data: bytes, *, is_sure: bool = False) -> str:

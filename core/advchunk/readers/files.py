@@ -83,9 +83,8 @@ def split_records(document: Document, markup: str) -> list[Document]:
     reader: Any = formats.find_reader(name) if markup in {"auto", name} else None
     with formats.report_reader(name, document.id):
         records = reader.read_records(document.text) if hasattr(reader, "read_records") else []
-    if len(records) < 2:
-        return []
-    return [replace(record, metadata={**record.metadata, **document.metadata}) for record in records]
+    several = records if len(records) > 1 else []
+    return [replace(record, metadata={**record.metadata, **document.metadata}) for record in several]
 
 
 def only(documents: Sequence[Document]) -> Document:

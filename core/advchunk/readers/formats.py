@@ -24,10 +24,8 @@ def detect_format(text: str) -> str:
     """Detect the format of a text from its beginning; the default is "markdown", which covers prose too."""
     head = text[:_HEAD]
     for row, begins in _beginnings():
-        if begins.match(head):
-            markup = _detect(row, text, "", {}) if row.detect else row.name
-            if markup:
-                return markup
+        if begins.match(head) and (markup := _detect(row, text, "", {}) if row.detect else row.name):
+            return markup
     return "xml" if _DECLARED_XML.match(head) else "markdown"
 
 
@@ -175,8 +173,7 @@ def read(document: Document, markup: str, options: Mapping[str, Any] | None = No
             metadata = {**reader.read_metadata(document.text), **metadata}
         own = document.offsets, document.markup, document.above, document.outline
         document = Document(document.text, document.id, layout, metadata, *own)
-        is_refined = _refined_beginning(name).match(document.text[:_HEAD])
-        return refine_document(document, name) if is_refined else document
+        return refine_document(document, name) if _refined_beginning(name).match(document.text[:_HEAD]) else document
     rule = f"markup must be a format of text: {name}, which read_file reads from the bytes of a file, is none"
     require(not is_binary(name), rule, markup)
     with report_reader(name, document.id):

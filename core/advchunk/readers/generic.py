@@ -22,8 +22,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     """
     root, writer = parse_xml(text, namespaces=False), Writer("xml")
     _log.warning("%s: <%s> is XML of an unknown kind; its text is read as paragraphs", id or "XML", root.tag)
-    line = _write(root, writer, 0)
-    writer.add("paragraph", squeeze(line))
+    writer.add("paragraph", squeeze(_write(root, writer, 0)))
     return writer.document(id, metadata)
 
 

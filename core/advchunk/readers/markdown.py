@@ -16,7 +16,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from advchunk.readers import embedded
@@ -152,8 +152,7 @@ def front_matter_end(text: str) -> int:
 
 def read_metadata(text: str) -> dict[str, str]:
     """Return the metadata in the front matter of a text (`front_matter.front_matter_metadata`)."""
-    end = front_matter_end(text)
-    return front_matter_metadata(text[:end]) if end else {}
+    return front_matter_metadata(text[: front_matter_end(text)])
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
@@ -310,20 +309,15 @@ def trim(flat: str, start: int, end: int) -> Span | None:
 
 
 def _ranges(flat: str, begin: int, insets: Sequence[Inset]) -> list[tuple[int, int, _RangeKind]]:
-    """Return start, end, and kind of plain paragraphs, of headings alone, and of the ranges between, for the parser.
-
-    After a blank line only a list item, whose contents are indented by two columns or more, a fence or HTML can be
-    open; these may contain all that follows.
-    """
+    """Return start, end, and kind of plain paragraphs, of headings alone, and of the ranges between, for the parser."""
+    # After a blank line only a list item, whose contents are indented by two columns or more, a fence or HTML can be
+    # open; these may contain all that follows.
     text = "\n" + flat[begin:]
     opens, lasts = _patterns(RULES)
     lasting, opening = lasts.search(text), opens.search(text)
     limit = lasting.start() if lasting else len(text)
     ends = [inset.end - begin + 1 for inset in insets] if insets else []
-    edges = [1]
-    for blank in _BLANK.finditer(text, 1):
-        edges += blank.span()
-    edges.append(len(text))
+    edges = [1, *chain.from_iterable(map(re.Match.span, _BLANK.finditer(text, 1))), len(text)]
     shift, ranges = begin - 1, list[tuple[int, int, _RangeKind]]()
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         kind: _RangeKind = "paragraph"
@@ -421,12 +415,9 @@ def _parse_admonition(state: StateBlock, start: int, end: int, silent: bool) -> 
     while line < end and not state.isEmpty(line) and state.sCount[line] - state.blkIndent >= 4:
         line += 1
     after = state.skipEmptyLines(line)
-    if after < end and state.sCount[after] - state.blkIndent >= 4 and line > start + 1:
-        line = start + 1
-    if line > start + 1 or after >= end or state.sCount[after] - state.blkIndent < 4:
+    if after >= end or state.sCount[after] - state.blkIndent < 4:
         return push_block(state, "quote", start, line)
     push_block(state, "quote", start, start + 1)
-    line = after
     while (after := state.skipEmptyLines(line)) < end and state.sCount[after] - state.blkIndent >= 4:
         line = after + 1
     indent, state.blkIndent = state.blkIndent, state.blkIndent + 4
@@ -450,11 +441,14 @@ def _parse_div(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return push_block(state, "paragraph", start, start + 1)
 
 
-def _past_lines(state: StateBlock, line: int, end: int) -> int:
-    """Return the line at which a paragraph ends."""
-    ends = state.md.block.ruler.getRules("paragraph")
-    parent, state.parentType = state.parentType, "paragraph"  # else a list ends it only if no paragraph is before
-    while line < end and not state.isEmpty(line) and not any(rule(state, line, end, True) for rule in ends):
+def _past_lines(state: StateBlock, line: int, end: int, kind: Literal["paragraph", "table"] = "paragraph") -> int:
+    """Return the line at which a paragraph or a table ends."""
+    ends = state.md.block.ruler.getRules("blockquote" if kind == "table" else kind)
+    parent, state.parentType = state.parentType, kind  # else a list ends it only if no paragraph is before
+    while line < end and not state.isEmpty(line):
+        is_outside = kind == "table" and (state.sCount[line] < state.blkIndent or state.is_code_block(line))
+        if is_outside or any(rule(state, line, end, True) for rule in ends):
+            break
         line += 1
     state.parentType = parent
     return line
@@ -472,14 +466,7 @@ def _parse_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     head = table(state, start, end, True)
     if silent or not head:
         return head
-    ends, line = state.md.block.ruler.getRules("blockquote"), start + 2
-    parent, state.parentType = state.parentType, "table"  # else a list ends it only if no paragraph is before
-    while line < end and state.sCount[line] >= state.blkIndent and not state.isEmpty(line):
-        if state.is_code_block(line) or any(rule(state, line, end, True) for rule in ends):
-            break
-        line += 1
-    state.parentType = parent
-    return push_block(state, "table", start, line)
+    return push_block(state, "table", start, _past_lines(state, start + 2, end, "table"))
 
 
 def _parse_formula(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -572,13 +559,9 @@ def _second_line(opens: str) -> re.Pattern[str]:
 
 def _absent_rules(source: str) -> tuple[Rule, ...]:
     """Return the rules whose blocks are not in a text, as far as searches tell that are much faster than the parser."""
-
-    def may_be(rule: Rule) -> bool:
-        if rule.signs:
-            return has_one(source, rule.signs)
-        return not rule.second_line or _second_line(rule.opens).search(source) is not None
-
-    return tuple(rule for rule in RULES if not may_be(rule))
+    by_signs = [rule for rule in RULES if rule.signs and not has_one(source, rule.signs)]
+    others = [rule for rule in RULES if rule.second_line and not rule.signs]
+    return (*by_signs, *(rule for rule in others if not _second_line(rule.opens).search(source)))
 
 
 @cache

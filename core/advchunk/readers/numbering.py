@@ -1,8 +1,4 @@
-"""Read the numbers of units, such as articles and clauses, at the beginnings of lines.
-
-A mark is the beginning of a line that may begin a unit: "Article 5", "§ 12", "3.1", "(a)", "第十二条". What it is, is for
-`outline` to decide.
-"""  # noqa: E501
+"""Read the numbers of units, such as articles and clauses, at the beginnings of lines; `outline` tells the units."""
 # ruff: noqa: RUF001 - numbers and punctuation of many scripts
 
 from __future__ import annotations
@@ -63,9 +59,8 @@ _LABEL = re.compile(
     """,  # noqa: E501
     re.VERBOSE,
 )
-_LEADERS = re.compile(
-    r"\.{4,}|(?:\. ){3}|…{2}|·{4,}|_{4,}|\.{2}[\s.]*+[0-9]{1,4}\s*+\Z"
-)  # a table of contents, or a form
+# Of a table of contents, or a form.
+_LEADERS = re.compile(r"\.{4,}|(?:\. ){3}|…{2}|·{4,}|_{4,}|\.{2}[\s.]*+[0-9]{1,4}\s*+\Z")
 _DOTS: Final = ("..", ". .", "…", "··", "__")  # one of them is in each
 # Words at the end of a line, with the number in the next.
 _REFERENCES: Final = {"§§", "paragraph", "paragraphs", "Paragraph", "Absatz", "No.", "Nr."} | {
@@ -97,8 +92,7 @@ def find_marks(flat: str, blocks: Sequence[Block]) -> list[Mark]:
     matches = [match for match in labels if match["word"] is None or match["word"] in _KINDS]
     if len(matches) < FEWEST:
         return []
-    ends = [block.span.end for block in blocks]
-    marks = list[Mark]()
+    ends, marks = [block.span.end for block in blocks], list[Mark]()
     for match in matches:
         line, start, end = match.start(), match.start("label") - 1, match.end("label") - 1
         place = bisect_left(ends, start + 1)
@@ -108,7 +102,8 @@ def find_marks(flat: str, blocks: Sequence[Block]) -> list[Mark]:
         if kind not in _SCANNED or (match["hash"] and not in_heading):
             continue
         rest = flat[end : end_of_line(flat, end)]
-        if (has_one(rest[-200:], _DOTS) and _LEADERS.search(rest[-200:])) or _is_reference(flat, line):
+        before = flat[max(line - 24, 0) : max(line - 1, 0)].rsplit(None, 1)[-1:]  # "Section" of "under Section / 5."
+        if (has_one(rest[-200:], _DOTS) and _LEADERS.search(rest[-200:])) or not _REFERENCES.isdisjoint(before):
             continue
         if readings := tuple(_read_label(match, rest, in_heading)):
             number = match["count"] if match["word"] else match["label"].strip("().、")
@@ -116,12 +111,6 @@ def find_marks(flat: str, blocks: Sequence[Block]) -> list[Mark]:
                 number = str(readings[0][1][0])
             marks.append(Mark(line, start, end, readings, number, in_heading))
     return marks
-
-
-def _is_reference(flat: str, line: int) -> bool:
-    """Return True if the line before ends with a word that the number in this one belongs to: "under Section / 5."."""
-    before = flat[max(line - 24, 0) : max(line - 1, 0)].rsplit(None, 1)
-    return bool(before) and before[-1] in _REFERENCES
 
 
 def _read_label(match: re.Match[str], rest: str, in_heading: bool) -> Iterator[tuple[str, Value]]:

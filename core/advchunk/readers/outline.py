@@ -92,8 +92,7 @@ def outlined(document: Document) -> Document:
     if len(marks) < numbering.FEWEST:
         return document
     blocks = blocks or _paragraphs(flat)
-    runs = _read_runs(marks)
-    units = _accept(flat, runs, marks, blocks)
+    units = _accept(flat, _read_runs(marks), marks, blocks)
     _clauses(units, blocks)
     return _with_units(document, flat, blocks, units) if units else document
 
@@ -181,10 +180,8 @@ def _read_runs(marks: Sequence[Mark]) -> list[_Run]:
 
 
 def _continued(mark: Mark, stack: Sequence[_Run], *, skipping: bool = False) -> _Place | None:
-    """Return the place of a mark in the innermost open run that it continues, or with ``skipping`` nearly continues.
-
-    Headings of the text's format first continue runs of such headings, and other lines those of other lines.
-    """
+    """Return the place of a mark in the innermost open run that it continues, or with ``skipping`` nearly continues."""
+    # Headings of the text's format first continue runs of such headings, and other lines those of other lines.
     for i in sorted(range(len(stack)), key=lambda i: (stack[i].members[-1].mark.in_heading != mark.in_heading, -i)):
         run, before = stack[i], stack[i].members[-1].value
         for style, value in mark.readings:
@@ -268,11 +265,9 @@ def _decimal_depth(style: str, value: Value, stack: Sequence[_Run], is_free: boo
 
 
 def _accept(flat: str, runs: Sequence[_Run], marks: Sequence[Mark], blocks: Sequence[Block]) -> list[_Unit]:
-    """Return the units of those runs that are an outline, in reading order; trees of titles alone are contents.
-
-    At the top, units have a word ("Article 5") or several parts ("2.3"), or are plainly no list: they number most of
-    the text, and most have titles or several paragraphs. A run below needs an accepted parent and two units.
-    """
+    """Return the units of those runs that are an outline, in reading order; trees of titles alone are contents."""
+    # At the top, units have a word ("Article 5") or several parts ("2.3"), or are plainly no list: they number most of
+    # the text, and most have titles or several paragraphs. A run below needs an accepted parent and two units.
     for run in runs:
         if run.outer is not None and run.outer.members[-1].index < run.members[0].index:
             run.parent = run.outer.parent  # the outer run never went on
@@ -398,11 +393,12 @@ def _read_titles(flat: str, units: Sequence[_Unit], blocks: Sequence[Block], lin
         line_end = end_of_line(flat, mark.end)
         title, is_whole = _title(flat, mark)
         is_label = not flat[mark.end : line_end].strip(EDGES)
-        is_line = is_whole and unit.style not in _SMALL and not _continues(flat, line_end, block)
+        below = next_non_space(flat, line_end)
+        goes_on = below < block.span.end and flat[below].islower()  # in the same block, with a small letter
+        is_line = is_whole and unit.style not in _SMALL and not goes_on
         if is_line and title.rstrip()[-1] in ".:：":  # a short sentence, unless it has something below it
-            beside = later is not None and later.run.parent is not unit
-            next_text = later.mark.line if later is not None and beside else len(flat)
-            is_line = next_non_space(flat, line_end) < next_text
+            next_text = later.mark.line if later is not None and later.run.parent is not unit else len(flat)
+            is_line = below < next_text
         if is_label or is_line:
             unit.body = line_end
             if is_label and (unit.style in RANKS or not mark.readings):
@@ -418,16 +414,9 @@ def _title(flat: str, mark: Mark) -> tuple[str, bool]:
     if is_title(rest):
         return rest, True
     run_in = _RUN_IN.match(rest, len(rest) - len(rest.lstrip(EDGES)))
-    is_short = (
-        run_in is not None and len(run_in[0].split()) <= numbering.RUN_IN_WORDS and numbering.is_capitalized(run_in[0])
-    )
-    return (rest[: run_in.end()] if run_in and is_short else "", False)
-
-
-def _continues(flat: str, line_end: int, block: Block) -> bool:
-    """Return True if the line below, in the same block, goes on with a small letter."""
-    below = next_non_space(flat, line_end)
-    return below < block.span.end and flat[below].islower()
+    if run_in and len(run_in[0].split()) <= numbering.RUN_IN_WORDS and numbering.is_capitalized(run_in[0]):
+        return rest[: run_in.end()], False
+    return "", False
 
 
 def _end_of_title_below(flat: str, line_end: int, blocks: Sequence[Block], place: int, lines: Set[int]) -> int:
@@ -453,10 +442,8 @@ def _one_line(source: str) -> str:
 
 
 def _clauses(units: Sequence[_Unit], blocks: Sequence[Block]) -> None:
-    """Set the clause of each unit, its number with those of the units that it is in, as in 5(1)(a), or II.3 in a play.
-
-    Numbers that begin again under the same unit and the same heading are ambiguous, so they have none.
-    """
+    """Set the clause of each unit, its number with those of the units it is in, as in 5(1)(a), or II.3 in a play."""
+    # Numbers that begin again under the same unit and the same heading are ambiguous, so they have none.
     of_units = {unit.mark.line for unit in units if unit.mark.in_heading}
     headings = [b.span.start for b in blocks if b.kind == "heading" and b.span.start not in of_units]
     runs = Counter(run.style for run in dict.fromkeys(unit.run for unit in units))

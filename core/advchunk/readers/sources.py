@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from io import TextIOWrapper
@@ -56,10 +56,9 @@ class FileSource(NamedTuple):
         """Number of bytes; 0 if the file cannot be read."""
         if self.data is not None:
             return len(self.data)
-        try:
+        with suppress(OSError):
             return Path(self.name).stat().st_size
-        except OSError:
-            return 0
+        return 0
 
     @property
     def is_blank(self) -> bool:
@@ -211,20 +210,16 @@ def _walk(folder: str, inventory: Inventory, is_excluded: Callable[[Path], bool]
         inventory.skipped |= {str(path): "a link" for path in own if path.is_symlink()}
         folders[:] = [path.name for path in own if not path.is_symlink() and not is_excluded(path)]
         for path in (Path(place, item) for item in sorted(names) if item[0] != "."):
-            if path.is_symlink():
-                inventory.skipped[str(path)] = "a link"
-            elif not path.is_file():
-                inventory.skipped[str(path)] = "not a regular file"
+            if path.is_symlink() or not path.is_file():
+                inventory.skipped[str(path)] = "a link" if path.is_symlink() else "not a regular file"
             elif not is_excluded(path) and inventory.admit(str(path), _head_of(path)):
                 yield str(path)
 
 
 def _head_of(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_HEAD)
-    except OSError:  # reading it says why
-        return b""
+    with suppress(OSError), path.open("rb") as file:  # reading it says why
+        return file.read(_HEAD)
+    return b""
 
 
 def read_sources(name: str, inventory: Inventory, *, of_lines: bool | None = None) -> Iterator[FileSource]:
@@ -254,11 +249,10 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
     """Yield the lines of a text; one in UTF-16 or UTF-32, whose line ends are several bytes, is given in UTF-8."""
     encoding = encodings.find_unicode(file.read(_HEAD))
     file.seek(0)
-    if not encoding:
+    if encoding:
+        yield from (line.removeprefix("\ufeff").encode() for line in TextIOWrapper(file, encoding, newline="\n"))
+    else:
         yield from file
-        return
-    for line in TextIOWrapper(file, encoding, newline="\n"):
-        yield line.removeprefix("\ufeff").encode()
 
 
 def _read_parts(name: str) -> Iterator[FileSource]:

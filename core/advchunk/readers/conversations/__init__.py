@@ -30,8 +30,7 @@ _HEAD = 20_000  # characters in which a chat is detected
 
 def detect_chat(text: str, name: str = "", metadata: Mapping[str, Any] | None = None) -> str:  # noqa: ARG001
     """Return "chat" if a text is the JSON of a chat, else ""."""
-    head = text[:_HEAD]
-    return "chat" if any(pattern.match(head) for pattern in (_SLACK, _DISCORD, _TEAMS)) else ""
+    return "chat" if any(pattern.match(text, 0, _HEAD) for pattern in (_SLACK, _DISCORD, _TEAMS)) else ""
 
 
 _HEAD_LINE = r"\ufeff?\s*WEBVTT(?=\s|\Z)"

@@ -166,12 +166,6 @@ def _speaker(flat: str, cue: _Cue, speaker: str) -> str:
     return "" if cue.opens else speaker
 
 
-def _is_over(written: str, pause: float) -> bool:
-    """Return True if a paragraph ends where a pause follows."""
-    is_long = pause >= _LONG_PAUSE or len(written) >= _MOST
-    return is_long or ((pause >= _PAUSE or len(written) >= _ENOUGH) and _ENDS.search(written[-8:]) is not None)
-
-
 def _write(flat: str, cues: Sequence[_Cue], derivation: Derivation) -> None:
     """Write the cues as blocks; a block that goes on with a speaker's words has no name in its text."""
     speaker, written, begin, end, is_first = "", "", 0.0, 0.0, True
@@ -185,7 +179,9 @@ def _write(flat: str, cues: Sequence[_Cue], derivation: Derivation) -> None:
         if not pieces:
             end = cue.end if written else end
             continue
-        name, is_over = _speaker(flat, cue, speaker), _is_over(written, cue.start - end)
+        name, pause = _speaker(flat, cue, speaker), cue.start - end
+        is_over = pause >= _LONG_PAUSE or len(written) >= _MOST
+        is_over |= (pause >= _PAUSE or len(written) >= _ENOUGH) and _ENDS.search(written[-8:]) is not None
         if written and (name != speaker or cue.opens or is_over):
             end_block()
             written = ""

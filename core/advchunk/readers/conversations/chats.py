@@ -83,17 +83,7 @@ def _slack(root: Object) -> Iterator[_Message]:
         is_notice = item.text("subtype").startswith(_SYSTEM)
         speaker = names.get(user) or item.text("username") or user or item.text("bot_id")
         clean = html.unescape(_SLACK_MARK.sub(mention, words)).strip()
-        yield _Message("" if is_notice else speaker, _from_epoch(time, item), clean, time, item.text("thread_ts"))
-
-
-def _from_epoch(time: str, item: Object) -> str:
-    if not time:
-        return ""
-    try:
-        return datetime.fromtimestamp(int(float(time)), UTC).isoformat().replace("+00:00", "Z")
-    except (ValueError, OverflowError, OSError):
-        msg = f"{item.at('ts')} must be the seconds of a time, got {time[:40]!r}"
-        raise ConfigurationError(msg) from None
+        yield _Message("" if is_notice else speaker, _iso(item, "ts"), clean, time, item.text("thread_ts"))
 
 
 def _discord(root: Object) -> Iterator[_Message]:
@@ -126,12 +116,15 @@ def _teams(root: Object, key: str, thread: str = "") -> Iterator[_Message]:
 
 
 def _iso(item: Object, key: str) -> str:
-    """Return a time, which must be in ISO 8601."""
-    time = item.text(key)
+    """Return a time in ISO 8601, in which it must be, except for the ``ts`` of Slack, which are seconds."""
+    time, is_epoch = item.text(key), key == "ts"
     try:
+        if time and is_epoch:
+            return datetime.fromtimestamp(int(float(time)), UTC).isoformat().replace("+00:00", "Z")
         if time:
             datetime.fromisoformat(time)
-    except ValueError:
-        msg = f"{item.at(key)} must be a time in ISO 8601, got {time[:40]!r}"
+    except (ValueError, OverflowError, OSError):
+        form = "the seconds of a time" if is_epoch else "a time in ISO 8601"
+        msg = f"{item.at(key)} must be {form}, got {time[:40]!r}"
         raise ConfigurationError(msg) from None
     return time

@@ -44,8 +44,7 @@ class Derivation:
             ends = [*(start for start, _ in self._begun[1:]), self._length]
             pieces = zip(self._begun, ends, strict=True) if len(self._begun) > 1 else ()
             parts = tuple(Block(kind, Span(start, end), metadata=own) for (start, own), end in pieces)
-            span = Span(self._start, self._length)
-            self._blocks.append(Block(kind, span, level, title, (), metadata or None, parts))
+            self._blocks.append(Block(kind, Span(self._start, self._length), level, title, (), metadata or None, parts))
             self.write("\n\n", self._end)
             self._start, self._begun = self._length, []
 

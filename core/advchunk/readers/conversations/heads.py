@@ -32,7 +32,7 @@ _HEAD = re.compile(
     """,  # noqa: E501
     re.VERBOSE | re.MULTILINE,
 )
-_TIMES = re.compile(_CLOCK)
+_TIMES, _ROLE_AFTER = re.compile(_CLOCK), re.compile(_ROLE)
 
 _DATA = json.loads(files(__package__).joinpath("names.json").read_text("utf-8"))
 _WORDS = {key: frozenset(" ".join(lines).split()) for key, lines in _DATA.items()}
@@ -70,7 +70,8 @@ def find_heads(text: str, spans: Sequence[tuple[int, int]] | None = None) -> lis
         if group == "asked" or is_name(name):
             stamps = tuple(seconds(clock) for clock in _TIMES.findall(stamp or ""))
             first = match.start() + len(match[0]) - len(match[0].lstrip())
-            label_end = _label_end(text, match.end(group), match.end())
+            role = _ROLE_AFTER.match(text, match.end(group), match.end())
+            label_end = match.end(group) if role is None or _TIMES.search(role[0]) else role.end()
             heads.append(TurnHead(first, match.end(), name, match.start(group), label_end, stamps, not stamps))
     return heads
 
@@ -86,15 +87,6 @@ def _lines(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]
             after = text.find("\n", line, end)
             line = after + 1 if after >= 0 else end
     return lines
-
-
-_ROLE_AFTER = re.compile(_ROLE)
-
-
-def _label_end(text: str, start: int, end: int) -> int:
-    """Return the end of the role in parentheses after a name, which is not a time."""
-    role = _ROLE_AFTER.match(text, start, end)
-    return start if role is None or _TIMES.search(role[0]) else role.end()
 
 
 def seconds(clock: str) -> float:
@@ -117,9 +109,8 @@ def is_name(name: str) -> bool:
         return True
     if len(words) > _MAX_WORDS or words[0].islower() or words[-1] in _PARTICLES or name.startswith("BY "):
         return False
-    if not set(bare.split()) - _FIELDS - _PARTICLES:
-        return False
-    return not any(word[0].islower() and word not in _PARTICLES for word in words)
+    is_field = not set(bare.split()) - _FIELDS - _PARTICLES
+    return not is_field and not any(word[0].islower() and word not in _PARTICLES for word in words)
 
 
 def is_conversation(heads: Sequence[TurnHead], text: str, paragraphs: Iterable[tuple[int, int]]) -> bool:
@@ -142,14 +133,10 @@ def is_conversation(heads: Sequence[TurnHead], text: str, paragraphs: Iterable[t
         return False
     ends = [*(head.start for head in heads[1:]), len(text)]
     speeches = [text[head.end : end].strip() for head, end in zip(heads, ends, strict=True)]
-    if sum(map(_is_speech, speeches)) < len(speeches) * least:
+    spoken = sum(bool(_ENDS_SENTENCE.search(s[-12:])) or len(_PLAIN_WORD.findall(s[:200])) > _LONG for s in speeches)
+    if spoken < len(speeches) * least:
         return False
     period = len(counts)
     is_cyclic = all(a == b for a, b in zip(names, names[period:], strict=False)) and len(names) >= 2 * period
     questions = sum("?" in words or "？" in words for words in speeches)
     return stamped or not is_cyclic or 10 * questions >= len(speeches)
-
-
-def _is_speech(words: str) -> bool:
-    """Return True if words end like a sentence, or are many."""
-    return bool(_ENDS_SENTENCE.search(words[-12:])) or len(_PLAIN_WORD.findall(words[:200])) > _LONG

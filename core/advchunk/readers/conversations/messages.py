@@ -1,7 +1,6 @@
 """Read chats that WhatsApp exports as text: each message is a turn, with its time as metadata."""
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
@@ -60,19 +59,16 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
         if name := head["name"]:
             derivation.copy(*head.span("name"))
             derivation.write(": ", head.end("name"), start)
-            derivation.copy(start, end)
-            derivation.end_block("turn", title=name, metadata={"speakers": [name], **when})
-        else:
-            derivation.copy(start, end)
-            derivation.end_block("paragraph", metadata=when)
+        derivation.copy(start, end)
+        speakers = {"speakers": [name]} if name else {}
+        derivation.end_block("turn" if name else "paragraph", title=name, metadata={**speakers, **when})
     return derivation.document("whatsapp", id, metadata)
 
 
 def _times(heads: Sequence[re.Match[str]]) -> list[str]:
     """Return the time of each message as ISO 8601; "" for what is no time in the order of most dates."""
     tried = [[_time(head, order) for head in heads] for order in _ORDERS]
-    halves = Counter(bool(head["half"]) for head in heads)
-    prefers_month = halves[True] > halves[False]
+    prefers_month = 2 * sum(head["half"] is not None for head in heads) > len(heads)
 
     def badness(times: list[str]) -> tuple[int, int, bool]:
         valid = [time for time in times if time]

@@ -1,7 +1,6 @@
 """Read transcripts: `NAME: text`, with time stamps or without, or names and times on lines of their own.
 
-In Markdown, turns are within its layout: a heading ends a turn, and the lists, tables and code of a turn have its
-speaker.
+In Markdown, a heading ends a turn, and the lists, tables and code of a turn have its speaker.
 """
 
 import re
@@ -51,14 +50,14 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
 def detect_transcript(text: str, name: str = "", metadata: Mapping[str, Any] | None = None) -> str:  # noqa: ARG001
     """Return "transcript" if a text is plainly one (`is_conversation`), else ""."""
     blocks = _layout(text)
-    return "transcript" if _is_conversation(text, blocks, _heads(text, blocks)) else ""
+    return "transcript" if is_conversation(_heads(text, blocks), text, _paragraphs(blocks)) else ""
 
 
 def refine_layout(document: Document) -> Document:
     """Return a document with turns among its blocks, if it is plainly a transcript; its text stays as it is."""
     text, blocks = document.text, document.blocks or ()
     heads = _heads(text, blocks)
-    if not _is_conversation(text, blocks, heads):
+    if not is_conversation(heads, text, _paragraphs(blocks)):
         return document
     turns = _turns(text, blocks, _recurring(text, blocks, heads))
     return replace(document, blocks=tuple(turn.block for turn in turns))
@@ -102,10 +101,6 @@ def _line(text: str, span: Span) -> Span:
     while start and text[start - 1] in " \t":
         start -= 1
     return Span(start, span.end)
-
-
-def _is_conversation(text: str, blocks: Iterable[Block], heads: Sequence[TurnHead]) -> bool:
-    return is_conversation(heads, text, _paragraphs(blocks))
 
 
 def _recurring(text: str, blocks: Iterable[Block], heads: Sequence[TurnHead]) -> list[TurnHead]:

@@ -43,9 +43,8 @@ def _cell(cell: Object, language: str, counts: Counter[str]) -> Iterator[str]:
         for output in cell.objects("outputs"):
             words = _output(output, counts).strip("\n")
             words = words if len(words) <= _MAX_OUTPUT else f"{words[:_MAX_OUTPUT]}..."
-            is_markdown = "text/markdown" in (output.object("data") or ())
             if words:
-                yield words if is_markdown else _fenced(words, "text")
+                yield words if "text/markdown" in (output.object("data") or ()) else _fenced(words, "text")
     elif kind == "heading":
         yield f"{'#' * (min(max(cell.integer('level'), 1), 6))} {source}"
     else:

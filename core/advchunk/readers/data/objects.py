@@ -1,7 +1,4 @@
-"""Read JSON, JSON Lines and YAML as records: text of keys and values, with the path of each record.
-
-Places in the file are not kept: strings are escaped there.
-"""
+"""Read JSON, JSON Lines and YAML as text of records with paths, without places in the file, which escapes strings."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from advchunk.errors import Unreadable, first_line, import_extra
 from advchunk.readers.budget import check, most
@@ -118,16 +115,8 @@ def restore_layout(chunk: Document) -> Document | None:
     return replace(chunk, blocks=tuple(blocks), markup="json")
 
 
-class _Part(NamedTuple):
-    """A record or table, with its path."""
-
-    kind: BlockKind
-    path: str
-    text: str
-
-
-def _parts(value: Any, path: str) -> Iterator[_Part]:
-    """Yield the records of a value."""
+def _parts(value: Any, path: str) -> Iterator[tuple[BlockKind, str, str]]:
+    """Yield the records and tables of a value: kind, path, and text of each."""
     if isinstance(value, Mapping):
         inner = {key: item for key, item in value.items() if _has_records(item)}
         own = {key: item for key, item in value.items() if key not in inner}
@@ -138,16 +127,16 @@ def _parts(value: Any, path: str) -> Iterator[_Part]:
     elif isinstance(value, list) and _is_table(value):
         keys = [*value[0]]
         rows = [[str(key) for key in keys], *([_scalar(row[key]) for key in keys] for row in value)]
-        yield _Part("table", path, pipe_table(rows))
+        yield "table", path, pipe_table(rows)
     elif isinstance(value, list) and any(isinstance(item, (Mapping, list)) for item in value):
         yield from (_record(item, f"{path}[{i}]") for i, item in enumerate(value))
     elif value is not None:
         yield _record(value, path)
 
 
-def _record(value: Any, path: str) -> _Part:
+def _record(value: Any, path: str) -> tuple[BlockKind, str, str]:
     lines = "\n".join(_lines(value))
-    return _Part("code", path, f"{path}\n{lines}" if path and lines.strip() else lines)
+    return "code", path, f"{path}\n{lines}" if path and lines.strip() else lines
 
 
 def _lines(value: Any) -> Iterator[str]:

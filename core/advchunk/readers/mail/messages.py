@@ -96,10 +96,7 @@ def read_message(
 
 
 def _best_body(message: Any, name: str) -> Any:
-    """Return the plain text of a message; its HTML if there is none, or if that has most words of its own.
-
-    A plain part may only say that the client must show HTML.
-    """
+    """Return the plain text of a message; its HTML if there is none, or if that has most words of its own."""
     plain, page = message.get_body(("plain",)), message.get_body(("html",))
     if plain is None or page is None:
         return plain or page
@@ -108,7 +105,7 @@ def _best_body(message: Any, name: str) -> Any:
     except (ConfigurationError, MissingExtra):
         return plain
     words = {*_WORD.findall(shown)}
-    common = words & {*_WORD.findall(_content(plain, name).text)}
+    common = words & {*_WORD.findall(_content(plain, name).text)}  # it may only say that the client must show HTML
     return plain if 2 * len(common) >= len(words) else page
 
 

@@ -106,8 +106,7 @@ class _Storage:
             yield "Date", format_datetime(_EPOCH + timedelta(microseconds=moment // 10))
 
     def _attachments(self) -> Iterator[_Storage]:
-        depth = len(self._path)
-        paths = {tuple(entry[: depth + 1]) for entry in self._file.listdir()}
+        paths = {tuple(entry[: len(self._path) + 1]) for entry in self._file.listdir()}
         start = (*self._path, "__attach_version1.0_")
         return (_Storage(self._file, path) for path in sorted(paths) if "/".join(path).startswith("/".join(start)))
 

@@ -204,13 +204,9 @@ def _is_unreadable(character: str) -> bool:
 
 
 def _characters(page: Any, textpage: Any, number: int) -> _Characters:
-    """Return the characters of a page, with boxes from the top left; those whose code has no character are `_UNMAPPED`.
-
-    Codes that spell words are characters all the same.
-    """
+    """Return the characters of a page, with boxes from the top left; those whose code has none are `_UNMAPPED`."""
     raw, count = import_extra("pypdfium2.raw", "pdf"), textpage.count_chars()
-    rule = f"page {number} must have at most {MOST_CHARACTERS:,} characters"
-    require(count <= MOST_CHARACTERS, rule, count)
+    require(count <= MOST_CHARACTERS, f"page {number} must have at most {MOST_CHARACTERS:,} characters", count)
     values, boxes, rect = list[str](), np.zeros((count, 4)), raw.FS_RECTF()
     handles, unmapped, guesses = list[Any](), False, list[str]()  # of fonts; codes without a character, between spaces
     for i in range(count):
@@ -248,18 +244,14 @@ def _fonts(raw: Any, values: Sequence[str], handles: Sequence[Any]) -> list[Font
 
 
 def _font(raw: Any, handle: Any, letters: Set[str]) -> Font:
-    """Return a font that has some lower-case letters; it is monospaced if narrow letters are as wide as the others.
-
-    The name decides if there are too few letters. The flags of fonts are often wrong.
-    """
+    """Return a font that has some lower-case letters; it is monospaced if narrow letters are as wide as the others."""
     if not handle:
         return Font()
-    buffer, widths, width = create_string_buffer(_NAME), set[float](), c_float()
+    buffer, width = create_string_buffer(_NAME), c_float()
     raw.FPDFFont_GetBaseFontName(handle, buffer, _NAME)
     name = buffer.value.decode("utf-8", "replace")
-    for letter in letters:
-        if raw.FPDFFont_GetGlyphWidth(handle, ord(letter), 1.0, width):
-            widths.add(round(width.value, 2))
+    widths = {round(width.value, 2) for c in letters if raw.FPDFFont_GetGlyphWidth(handle, ord(c), 1.0, width)}
+    # The name decides if there are too few letters. The flags of fonts are often wrong.
     is_mono = len(widths) == 1 if letters & _NARROW and letters - _NARROW else bool(_MONO_NAME.search(name))
     return Font(name, is_mono, raw.FPDFFont_GetWeight(handle) >= _BOLD_WEIGHT or bool(_BOLD_NAME.search(name)))
 
