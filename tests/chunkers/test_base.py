@@ -105,7 +105,6 @@ WRONG = {
     "rows must be an array of 3 finite rows": lambda: Segmentation(np.array([0, 3]), rows=np.full((3, 2), np.nan)),
     "reason must be one word, or one for each of 0 cuts": lambda: Segmentation(np.array([0, 3]), reason=["a"]),
     "origins must be one word, or one for each of 1 cuts": lambda: Segmentation(np.array([0, 1, 3]), origins=[]),
-    "evidence must be a finite number, got nan": lambda: Segmentation(np.array([0, 3]), evidence=float("nan")),
 }
 
 

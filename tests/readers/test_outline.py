@@ -194,9 +194,9 @@ BAD = {
     "the pattern of 'article' in headings is not a regular expression: missing )": {"headings": {"article": "("}},
     "a pattern in boundaries, 'x*', must not match the empty text": {"boundaries": "x*"},
     "headings must be valid JSON": {"headings": r'{"a": "^A (\d)"}'},
-    "headings must be a mapping with text keys or": {"headings": 3},
+    "headings must be a mapping of strings to a string or": {"headings": 3},
     "boundaries must be regular expressions as text": {"boundaries": [3]},
-    "outline must be true or false": {"outline": "yes"},
+    "outline must be True or False": {"outline": "yes"},
 }
 
 
