@@ -70,11 +70,12 @@ def test_the_first_table_of_the_readme_is_of_the_record():
         "the hits as they are": "hits as they are",
         "LangChain `EmbeddingsFilter`": "LangChain EmbeddingsFilter",
         "LlamaIndex `SentenceEmbeddingOptimizer`": "LlamaIndex SentenceEmbeddingOptimizer",
+        "trimwise": "trimwise",
         "sentences by BM25": "sentences by BM25",
         "**cut again**": "cut again, nothing around",
         "**cut again, with the texts around the hits**": "**cut again, with the texts**",
     }
-    printed = {table.heading: cells_of(table.text) for table in figures.tables(figures.read("question-time")["output"])}
+    printed = {table.heading: cells_of(table.text) for table in figures.tables(figures.read("hits")["output"])}
     many, few = (printed[f"Hits of a store in {budget} tokens"] for budget in ("1,000", "200"))
     places = [many[""].index(name) for name in ("chroma", "covidqa", "ohr/law", "ohr/manual")]
     readme = cells_of((figures.ROOT / "README.md").read_text("utf-8"))
