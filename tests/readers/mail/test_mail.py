@@ -207,7 +207,13 @@ _PARTS = (
 
 
 @pytest.mark.parametrize(
-    ("header", "boundary"), [("; boundary==_a:b(1)", "=_a:b(1)"), ("; boundary=other", "cups"), ("", "cups")]
+    ("header", "boundary"),
+    [
+        ("; boundary==_a:b(1)", "=_a:b(1)"),
+        ("; boundary=other", "cups"),
+        ("", "cups"),
+        ('"""; boundary="=cups"', "=cups"),
+    ],
 )
 def test_parts_are_found_without_a_valid_boundary(header, boundary):
     text = _PARTS.format(boundary, "Send back the cups with the number 4711.")

@@ -62,11 +62,11 @@ def _parse(data: bytes) -> EmailMessage:
     for part in message.walk():
         body = part.get_payload(decode=True) if part.get_content_maintype() == "multipart" else None
         if isinstance(body, bytes) and (line := _BOUNDARY.search(body)):
-            head = b'Content-Type: multipart/%b; boundary="%b"\n\n' % (part.get_content_subtype().encode(), line[1])
-            del part["Content-Type"]
-            parsed = _parse(head + body)
-            part["Content-Type"] = str(parsed["Content-Type"])
-            part.set_payload(parsed.get_payload())
+            kind = b"digest" if part.get_content_subtype() == "digest" else b"mixed"  # whose parts are messages
+            head = b'Content-Type: multipart/%b; boundary="%b"\n\n' % (kind, line[1])
+            parsed = message_from_bytes(head + body, policy=policy.default)
+            if parsed.is_multipart():  # then its parts are next
+                part.set_payload(parsed.get_payload())
     return message
 
 
