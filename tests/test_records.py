@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from advchunk import ConfigurationError
+from advchunk import ConfigurationError, Document
 from advchunk.records import (
     Chunk,
     Span,
@@ -63,6 +63,11 @@ def test_a_chunk_reaches_from_its_first_span_to_its_last(edges):
     assert chunk.middle == pytest.approx(np.mean([i + 0.5 for span in spans for i in range(*span)]))
     assert chunk.spans_in(text) == spans
     assert chunk.spans_in(f"<{text}") == ()
+
+
+def test_a_document_without_an_id_is_named_by_the_source_in_its_metadata():
+    assert Document("Tea.", metadata={"source": "tea.md"}).source == "tea.md"
+    assert Document("Tea.", "a", metadata={"source": "tea.md"}).source == "a"
 
 
 def test_units_are_alike_by_default():
