@@ -38,8 +38,10 @@ def _check(call: Scorer, question: str, texts: list[str]) -> Floats:
     except (TypeError, ValueError) as error:
         msg = f"a scorer must return {len(texts)} numbers, got {type(answer).__name__} ({error})"
         raise BadModelOutput(msg) from error
-    is_valid = scores.shape == (len(texts),) and bool(np.isfinite(scores).all())
-    require_answer(is_valid, f"a scorer must return {len(texts)} finite numbers, got an array of shape {scores.shape}")
+    require_answer(scores.shape == (len(texts),), f"a scorer must return {len(texts)} numbers, got {scores.size}")
+    require_answer(
+        bool(np.isfinite(scores).all()), f"a scorer must return {len(texts)} finite numbers, got NaN or infinity"
+    )
     return scores
 
 

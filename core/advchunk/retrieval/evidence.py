@@ -189,7 +189,7 @@ def _window_ends(regions: Ints, tokens: Ints, length: float) -> Ints:
 
 
 def _means(values: Floats, ends: Ints) -> Floats:
-    """Return the mean of the windows with each sentence: (n,); window i is sentences i to ``ends[i]``."""
+    """Return the mean value of the windows that contain each sentence: (n,); window i ends before ``ends[i]``."""
     steps, ones = np.append(values, 0.0), np.append(np.ones(len(values)), 0.0)
     np.subtract.at(steps, ends, values)
     np.subtract.at(ones, ends, 1.0)

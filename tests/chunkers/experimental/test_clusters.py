@@ -251,3 +251,9 @@ def test_louvain_terminates_on_equal_weights():
 def test_neighbors_are_held_to_as_many_pairs_as_a_threshold():
     with pytest.raises(ConfigurationError, match="neighbors must leave at most 1,000,000 pairs of 2,000 sentences"):
         graphs.neighbor_edges(np.eye(2000, 3), 1500)
+
+
+def test_rows_that_are_alike_are_one_cluster_however_many_they_are():
+    text = "".join("The cat naps on the sofa. " for _ in range(30))
+    chunker = SemanticClusterChunker(fallback=None, max_units=10, max_tokens=1000)
+    assert len(chunker.chunk(text)) == 1

@@ -96,7 +96,7 @@ def bomb():
     ("read", "text", "rule"),
     [
         (objects.read, "[1", "well-formed"), (objects.read, "[" * 5000 + "]" * 5000, "deep"), (objects.read, '{"a":' * 250 + "1" + "}" * 250, "deep"),
-        (yaml.read, "a: [", "well-formed"), (yaml.read, bomb(), "values"),
+        (yaml.read, "a: [", "well-formed"), (yaml.read, "a: \ud800", "well-formed"), (yaml.read, bomb(), "values"),
         (notebooks.read, "[]", "an object"), (notebooks.read, '{"cells": 3}', "cells must be a list"),
     ],
 )  # fmt: skip

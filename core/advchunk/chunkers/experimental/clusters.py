@@ -167,6 +167,8 @@ def agglomerate(
         means = signals.unit_rows(np.add.reduceat(rows, cuts[:-1]))
         labels = agglomerate(means, linkage, clusters=clusters, threshold=threshold, max_rows=max_rows)
         return np.repeat(labels, np.diff(cuts))
+    if len(rows) == 1:  # of rows that are alike, the chain may leave one
+        return np.zeros(1, dtype=np.int64)
     distances = pdist(rows, "euclidean" if linkage == "ward" else "cosine")
     distances[np.isnan(distances)] = 1.0  # rows of zeros have no direction
     distances[distances < _IDENTICAL] = 0.0

@@ -45,7 +45,7 @@ def read_yaml(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = N
     yaml = import_extra("yaml", "yaml")
     try:
         values = _from_events(yaml.parse(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader)))
-    except (yaml.YAMLError, KeyError, TypeError) as error:
+    except (yaml.YAMLError, UnicodeError, KeyError, TypeError) as error:
         msg = f"YAML must be well-formed: {first_line(error)}"
         raise Unreadable(msg) from None
     return write(values[0] if len(values) == 1 else values, "yaml", id, metadata)
