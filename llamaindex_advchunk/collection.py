@@ -303,7 +303,8 @@ class PoolReader:
 def _to_chunk(node: BaseNode) -> Chunk:
     text, written = node.get_content(), written_metadata(node.metadata)
     text, spans = (text, node_spans(node, written)) if text.strip() else ("", ())
-    return Chunk(text, spans, written.get("token_count", 0), id=node.node_id, metadata=node.metadata)
+    context = str(written.get("context", ""))
+    return Chunk(text, spans, written.get("token_count", 0), id=node.node_id, context=context, metadata=node.metadata)
 
 
 def to_hit(node: BaseNode) -> Hit:

@@ -169,6 +169,14 @@ def test_answers_are_those_of_the_core(end, search):
             assert sum(passage.tokens for passage in passages) <= 50
 
 
+def test_rows_are_cut_under_the_head_of_their_table(end):
+    rows = "".join(f"| A-{10000 + i} | Customer {i % 37} | {['gift', 'urgent', ''][i % 3]} |\n" for i in range(40))
+    chunks = end.chunks({"orders": f"| order_id | customer | note |\n| --- | --- | --- |\n{rows}"}, max_tokens=80)
+    question = "Which note has order A-10017?"
+    for passages in (end.ask(end.over(chunks, budget=80), question), end.cut(chunks, question, budget=80)):
+        assert "A-10017" in passages[0].text
+
+
 def test_the_answer_beside_the_hits_is_found_by_its_neighbors(end):
     chunks = end.chunks(max_tokens=9)
     for stored, indexed in [
