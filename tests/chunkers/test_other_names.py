@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import pytest
 
-from advchunk import RecursiveChunker, SemanticThresholdChunker, names
+from advchunk import RecursiveChunker, SemanticThresholdChunker, create, names
 from advchunk.chunkers import other_names
 from advchunk.chunkers.catalog import chunker_class
 
@@ -93,11 +93,20 @@ def test_a_name_is_in_the_table_once():
         ("SemanticSplitterNodeParser", ["semantic-threshold", "universal-semantic", "optimal-semantic"]),
         ("chaptering", ["llm-chaptering"]),
         ("recursiv", ["recursive"]),
+        ("LateChunker", ["recursive"]),
+        ("HTMLSectionSplitter", ["recursive"]),
+        ("HierarchicalNodeParser", ["hierarchical"]),
     ],
 )
 def test_other_names_of_methods_are_understood(name, methods):
     hint = other_names.method_hint(name, names())
     assert [method for method in names() if f"'{method}'" in hint] == sorted(methods, key=names().index)
+
+
+def test_settings_of_hints_are_accepted():
+    for word, setting in other_names._table()["settings"].items():
+        assert other_names.method_hint(word, names()) == f"; did you mean 'recursive' with {setting}?"
+        create("recursive", **dict(part.split("=") for part in setting.replace("'", "").split(", ")))
 
 
 def test_a_name_like_no_other_has_no_hint():

@@ -37,14 +37,15 @@ def parameter_hint(name: str, accepted: Collection[str]) -> str:
 
 def method_hint(name: str, methods: Collection[str]) -> str:
     """Return a hint about a missing method: those with this word in their name or table, or the closest."""
-    word = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower().replace("_", "-").replace(" ", "-")
+    word = re.sub(r"[_ ]|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()
     word = _SUFFIX.sub("", word) or word
     alike = [method for method in methods if word in _table()["methods"].get(method, ())]
     alike = alike or [method for method in methods if word in (method, *method.split("-"))]
     if not alike:
         return did_you_mean(word, methods)
     *others, last = map(repr, alike)
-    return f"; did you mean {', '.join(others)}{' or ' * bool(others)}{last}?"
+    setting = " with " * (word in _table()["settings"]) + _table()["settings"].get(word, "")
+    return f"; did you mean {', '.join(others)}{' or ' * bool(others)}{last}{setting}?"
 
 
 @cache
