@@ -36,6 +36,14 @@ def test_titles_are_headings_and_text_paragraphs():
     assert document.markup == "xml"
 
 
+def test_html_in_a_feed_is_read_as_html():
+    text = "<item><title>Pier</title><description>{}</description><code>&lt;b&gt;</code></item>"
+    html = "<p>It is <b>closed</b> &amp; wet.</p><ul><li>Dogs swim.</li></ul>"
+    for own in (f"<![CDATA[{html}]]>", html.replace("&", "&amp;").replace("<", "&lt;")):
+        assert generic.read(text.format(own)).text == "Pier\n\nIt is closed & wet.\n\n- Dogs swim.\n\n<b>"
+    assert "1 &lt; 2" in generic.read(text.format("1 &amp;lt; 2").replace("description", "para")).text
+
+
 def test_an_unknown_kind_is_logged(caplog):
     with caplog.at_level(logging.WARNING, "advchunk"):
         generic.read("<note>Tea</note>", id="a.xml")

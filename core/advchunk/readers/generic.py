@@ -1,16 +1,20 @@
 """Read XML of any other kind: titles become headings, other elements paragraphs; attributes are dropped."""
 
 import logging
+import re
 from collections.abc import Mapping
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from advchunk.readers import formats
 from advchunk.readers.writing import Writer, squeeze
 from advchunk.readers.xml import parse_xml
 from advchunk.records import Document
 
 _log = logging.getLogger("advchunk")
 _TITLES = frozenset(["title", "head", "heading", "h1", "h2", "h3", "h4", "h5", "h6"])
+_FEED_TEXTS = frozenset(["description", "summary", "content", "encoded"])  # of RSS and Atom
+_HTML = re.compile(r"</[a-zA-Z]\w*\s*>|<[bh]r\b|&#?\w+;")
 _PRESERVED = "{http://www.w3.org/XML/1998/namespace}space"
 
 
@@ -18,7 +22,8 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     """Read XML whose elements are unknown, and log that. For errors, see `parse_xml`.
 
     An element right before or after text is part of a paragraph, any other a paragraph. Titles are at the level of
-    their element among those that have a title. Text with ``xml:space="preserve"`` is code.
+    their element among those that have a title. Text with ``xml:space="preserve"`` is code. HTML in the text of a feed
+    is read as HTML.
     """
     root, writer = parse_xml(text, namespaces=False), Writer("xml")
     _log.warning("%s: <%s> is XML of an unknown kind; its text is read as paragraphs", id or "XML", root.tag)
@@ -33,6 +38,9 @@ def _write(element: Element, writer: Writer, level: int) -> str:
         return ""
     if element.get(_PRESERVED) == "preserve":
         writer.add("code", "".join(element.itertext()))
+        return ""
+    if element.tag in _FEED_TEXTS and not len(element) and _HTML.search(element.text or ""):
+        writer.add_document(formats.read(Document(element.text or ""), "html"))
         return ""
     level += any(child.tag.lower() in _TITLES for child in element)
     line = before = element.text or ""
