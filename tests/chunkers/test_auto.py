@@ -66,8 +66,8 @@ def test_without_experimental_chunkers_the_default_takes_their_documents_which_i
     assert chunkers == [*["optimal-semantic"] * 3, "biomedical-abstract", "optimal-semantic"]
     messages = [record.getMessage() for record in caplog.records]
     assert [line.partition(":")[0] for line in messages] == [
-        "optimal-semantic chunks tei documents",
-        "optimal-semantic chunks docling documents",
+        "tei documents are cut by optimal-semantic",
+        "docling documents are cut by optimal-semantic",
     ]
     assert create("auto", experimental=True).chunk(TEI)[0].metadata["chunker"] == "grobid-section"
 

@@ -10,6 +10,7 @@ from advchunk import (
     SemanticThresholdChunker,
     UniversalSemanticChunker,
 )
+from advchunk.chunkers import base
 from advchunk.errors import ConfigurationError
 from advchunk.models.embedders import HybridEmbedder, as_embedder
 from advchunk.models.hashed_words import HashedWords
@@ -57,10 +58,11 @@ def test_embedders_declare_their_languages():
 @pytest.mark.parametrize("code", TEXTS)
 def test_a_text_in_another_language_is_cut_by_its_words_and_said_once(chunker, code, caplog):
     text, model = TEXTS[code] * 20, Counting({"en"})
-    chunks = chunker(embedder=model).chunk(text)
+    base._report_language.cache_clear()
+    chunks, _ = chunker(embedder=model).chunk_many([text, text])
     messages = [record.getMessage() for record in caplog.records if "does not know" in record.getMessage()]
     assert len(messages) == 1, chunks
-    assert f"is in {code!r}, which its embedder, counting, does not know" in messages[0]
+    assert f"in {code!r}, a language that the embedder, counting, does not know" in messages[0]
     assert model.texts == []
     words = chunker(embedder=HashedWords(2048, code), tokenizer=default_embedder().tokenizer).chunk(text)
     own = chunker(embedder=model, tokenizer=default_embedder().tokenizer).chunk(text)

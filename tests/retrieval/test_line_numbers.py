@@ -133,6 +133,9 @@ def test_a_citation_says_what_is_certain(flat):
     (part,) = PassageCutter(context=False).cut("later", [Hit(chunk, "terms.md", 1.0)], budget=3)
     assert part.spans == (Span(19, 28),)
     assert part.citation == "terms.md, Article 5, sheet Costs, line 41, pages 3-4, characters 19-28"
+    untitled = evolve(chunk, metadata=write_metadata({}, {"clause": "1"}))  # which may begin above the clause
+    (part,) = PassageCutter(context=False).cut("pay", [Hit(untitled, "terms.md", 1.0)], budget=3)
+    assert part.citation == "terms.md, characters 10-18"
     alone = evolve(chunk, metadata=write_metadata({}, {"speakers": "Ann" if flat else ["Ann"]}))
     (part,) = PassageCutter(context=False).cut("later", [Hit(alone, "call.vtt", 1.0)], budget=3)
     assert part.citation == "call.vtt, Ann, characters 19-28"

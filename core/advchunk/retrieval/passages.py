@@ -118,14 +118,15 @@ class Passage:
         own = [written_metadata(hit.chunk.metadata) for hit in self.hits]
         covered = _covers([span for hit in self.hits for span in hit.chunk.spans], self.spans)
         is_whole = covered and all(_covers(self.spans, hit.chunk.spans) for hit in self.hits)
-        starts_hit = covered and self.hits[0].chunk.start >= self.spans[0].start
+        # The clause of a chunk may be the first in it, after a title without headings above.
+        has_clause = is_whole or (covered and first and self.hits[0].chunk.start >= self.spans[0].start)
         speakers = [*dict.fromkeys(name for written in own for name in _items(written.get("speakers")))]
         sheets = [*dict.fromkeys(written.get("sheet") for written in own)]
         pages = sorted({page for written in own for page in _items(written.get("pages"), int)})
         parts = [
             self.document,
             first if is_within else f"{first} to {last}",
-            f"clause {own[0]['clause']}" if starts_hit and own[0].get("clause") else "",
+            f"clause {own[0]['clause']}" if has_clause and own[0].get("clause") else "",
             ", ".join(speakers) if is_whole or (covered and len(speakers) == 1) else "",
             _times(own) if covered else "",
             f"sheet {sheets[0]}" if len(sheets) == 1 and sheets[0] else "",
