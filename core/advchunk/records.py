@@ -346,10 +346,8 @@ class Chunk:
 
     def spans_in(self, text: str) -> tuple[Span, ...]:
         """Return the spans of the chunk in a text, either the document's or its original; none if they do not match."""
-        if self.source_spans:
-            return self.source_spans
         verbatim = "".join([text[start:end] for start, end in self.spans]) == self.text
-        return self.spans if verbatim else ()
+        return self.spans if verbatim else self.source_spans
 
     @property
     def embed_text(self) -> str:

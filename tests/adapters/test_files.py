@@ -13,6 +13,7 @@ from advchunk.records import written_metadata
 TEXT = "A. x A. A. B. A. "
 FILES = {
     "guide.md": b"# Tea\n\nGreen tea.\n\n```\na\n\nb\n```\n",
+    "call.txt": b"[00:00:04] Ann: Shall we?\n[00:00:09] Bob: Yes.\n[00:00:11] Ann: Good.\n",
     "latin.txt": "Thé\0".encode("cp1252"),
     "notes.nbib": b"PMID- 7\nAB  - To see.\n\nPMID- 8\nAB  - Seen.\n",
     "paper.tei.xml": b"<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>",
@@ -53,6 +54,8 @@ def test_chunks_and_failures_are_those_of_the_core(chunk, tmp_path, caplog):
         assert text in (own.text, own.embed_text)
         assert source.startswith(str(tmp_path))
         written = written_metadata(metadata)
+        place = written.get("start_index", own.start), written.get("end_index", own.end)
+        assert place == (own.start, own.end), source
         for name, value in written_metadata(own.metadata).items():
             assert written[name] == value or isinstance(value, list)  # which is flat
     assert {metadata.get("imrad") for _, _, metadata in pieces} == {None, "Results"}
