@@ -124,13 +124,14 @@ def test_a_reference_is_not_empty(span):
         Question("?", (Reference("a", span),))
 
 
-def test_reads_a_corpus_with_its_characters_as_they_are(tmp_path):
+def test_reads_a_corpus_with_its_characters_as_they_are(tmp_path, caplog):
     (tmp_path / "sub").mkdir()
     (tmp_path / "folder.md").mkdir()
     (tmp_path / "b.md").write_bytes("\ufeff# B\r\n\r\né\u2028.\r\n".encode())
     (tmp_path / "a.TXT").write_bytes(b"A\n")
     (tmp_path / "sub" / "c.markdown").write_bytes(b"")
     (tmp_path / "questions.jsonl").write_bytes(b"{}")
+    (tmp_path / "d.pdf").write_bytes(b"%PDF")
     documents = read_corpus(tmp_path)
     assert [(doc.id, doc.text) for doc in documents] == [
         ("a.TXT", "A\n"),
@@ -138,6 +139,7 @@ def test_reads_a_corpus_with_its_characters_as_they_are(tmp_path):
         ("sub/c.markdown", ""),
     ]
     assert all(doc.blocks is None for doc in documents)
+    assert caplog.messages[0].startswith("1 of 5 files are left out, such as 'd.pdf': only Markdown and text are evaluated")
 
 
 def test_refuses_a_folder_without_texts_or_with_other_bytes(tmp_path):

@@ -1,6 +1,7 @@
 """Questions with the places of their answers, and the documents they are about."""
 
 import json
+import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -9,8 +10,10 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from advchunk.errors import ConfigurationError, check_fields, checked, did_you_mean, require
+from advchunk.readers.formats import tells_format
 from advchunk.records import Document, Span
 
+_log = logging.getLogger("advchunk")
 _SUFFIXES = (".md", ".markdown", ".txt")
 _MAX_LINES = 5  # of a repeated quote, in an error message
 
@@ -42,13 +45,17 @@ def read_corpus(folder: str | Path) -> list[Document]:
     """Read the Markdown and text files of a folder and its subfolders, each named by its path within the folder.
 
     Files are UTF-8 with or without a byte order mark. Texts are not changed, so that references count their characters.
+    Files of other formats, such as PDFs, are left out, which the log says.
     """
     folder, rule = Path(folder), f"a corpus must be a folder with files in {', '.join(_SUFFIXES)}"
     require(folder.exists(), f"{rule}, and this path does not exist", str(folder))
     require(folder.is_dir(), f"{rule}, and this is a file: pass its folder", str(folder))
-    paths = [path for path in folder.rglob("*") if path.suffix.lower() in _SUFFIXES and path.is_file()]
-    names = {path.relative_to(folder).as_posix(): path for path in paths}
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    names = {name: path for name, path in paths.items() if path.suffix.lower() in _SUFFIXES}
     require(bool(names), rule, str(folder))
+    if others := sorted(name for name in paths.keys() - names if tells_format(name) and not name.endswith(".jsonl")):
+        reason = "%d of %d files are left out, such as %r: only Markdown and text are evaluated, so write the text of "
+        _log.warning(f"{reason}others (read_file(path).text) to .txt files", len(others), len(paths), others[0])
     return [Document(_read_text(path), name) for name, path in sorted(names.items())]
 
 
