@@ -23,7 +23,6 @@ from advchunk.retrieval.neighbors import TEMPERATURE
 from advchunk.retrieval.passage_units import (
     AskedTerms,
     Excerpt,
-    Reading,
     Run,
     UnitReader,
     UnitTable,
@@ -297,7 +296,7 @@ class PassageCutter:
         require(isinstance(question, str), "question must be a string", question)
         reader = self._reader(hits)
         pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in around.beside)]
-        sources = [*self._sources(pairs, around.texts, reader.read, files)]
+        sources = [*self._sources(pairs, around.texts, reader, files)]
         table = UnitTable([(number, run) for number, source in enumerate(sources) for run in source.runs])
         return sources, table, AskedTerms.of(question, reader.vocabulary)
 
@@ -322,7 +321,7 @@ class PassageCutter:
         self,
         hits: Iterable[tuple[Hit, float]],
         texts: Mapping[str, str],
-        read: Callable[[Excerpt], Reading],
+        reader: UnitReader,
         files: Mapping[str, str],
     ) -> Iterator[_Source]:
         """Yield the texts of hits, in an order that does not depend on theirs."""
@@ -335,23 +334,25 @@ class PassageCutter:
             own = group
             if text is not None:
                 finder = Finder(text)
-                own = [(replace(hit, chunk=place_in_text(hit.chunk, finder)), evidence) for hit, evidence in group]
+                own = [(_placed(hit, finder), evidence) for hit, evidence in group]
             own.sort(key=lambda pair: (pair[0].chunk.spans, pair[0].chunk.text, pair[0].chunk.index))
-            placed, alone = ([pair for pair in own if is_whole(pair[0].chunk) is whole] for whole in (True, False))
+            placed, alone = list[tuple[Hit, float]](), list[tuple[Hit, float]]()
+            for pair in own:
+                (placed if is_whole(pair[0].chunk) else alone).append(pair)
             if alone and text is not None:
                 reason = "%d of %d hits are not in the text of %r, such as %r, so they have no offsets"
                 self._warnings.warn("texts", reason, len(alone), len(group), document, alone[0][0].chunk.text[:60])
             chunks = [hit.chunk for hit, _ in placed]
             if chunks and text is not None:
                 is_of_records = isinstance(written_metadata(chunks[0].metadata).get("json_path"), str)
-                whole = read(Excerpt(text, source=name, record="" if is_of_records else None))
+                whole = reader.read(Excerpt(text, source=name, record="" if is_of_records else None))
                 spans = [span for chunk in chunks for span in chunk.spans]
                 yield _Source(document, placed, runs_in_text(whole, spans, self.around))
             elif chunks:
-                yield _Source(document, placed, runs_of_chunks(chunks, read, name))
+                yield _Source(document, placed, runs_of_chunks(chunks, reader, name))
             for hit, evidence in alone:
                 chunk = replace(hit.chunk, spans=(Span(0, len(hit.chunk.text)),))
-                yield _Source(document, [(hit, evidence)], runs_of_chunks([chunk], read, name), is_placed=False)
+                yield _Source(document, [(hit, evidence)], runs_of_chunks([chunk], reader, name), is_placed=False)
 
     def _fill(self, evidence: _Evidence, budget: int, room: int) -> list[_Run]:
         """Return the runs of units that fill the ``room`` in a budget, in their order."""
@@ -529,12 +530,16 @@ def _spread(sources: Sequence[_Source], table: UnitTable) -> Floats:
     """Return the evidence of the best hit that each unit is in: (n,)."""
     spread = np.zeros(len(table))
     for number, source in enumerate(sources):
-        for hit, evidence in source.hits:
-            if not evidence:
-                continue
-            for span in hit.chunk.spans if source.is_placed else (Span(0, len(hit.chunk.text)),):
-                units = table.overlapping(number, span)
-                spread[units] = np.maximum(spread[units], evidence)
+        places = [
+            (*span, evidence)
+            for hit, evidence in source.hits
+            if evidence
+            for span in (hit.chunk.spans if source.is_placed else (Span(0, len(hit.chunk.text)),))
+        ]
+        if places:
+            starts, ends, evidence = np.array(places).T
+            units, many = table.overlapping(number, starts, ends)
+            np.maximum.at(spread, units, np.repeat(evidence, many))
     return spread
 
 
@@ -548,6 +553,12 @@ def _highlights(hit: Hit, sentences: Iterable[tuple[Span, float]]) -> tuple[Span
     }
     least = max(parts.values(), default=0.0) / 2
     return tuple(sorted(part for part, score in parts.items() if score >= least > 0))
+
+
+def _placed(hit: Hit, finder: Finder) -> Hit:
+    """Return a hit at the place of its chunk in a text."""
+    chunk = place_in_text(hit.chunk, finder)
+    return hit if chunk is hit.chunk else replace(hit, chunk=chunk)
 
 
 def _distance(spans: Sequence[Span], other: Span) -> int:
