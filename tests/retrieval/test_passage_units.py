@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import Chunk, RecursiveChunker, Span
-from advchunk.retrieval import Hit, PassageCutter
+from advchunk.retrieval import Hit, PassageCutter, passage_units
 from advchunk.retrieval.evidence import LACKING, PAIR, PIECE
 from advchunk.retrieval.passage_units import AskedTerms, Excerpt, UnitReader, UnitTable, runs_in_text, runs_of_chunks
 from advchunk.text.counters import CHARACTERS, WORDS
@@ -146,6 +146,19 @@ def test_texts_that_were_read_before_are_read_once():
     assert reader.read(Excerpt("Rum is cold.", offset=40)) is second
     assert reader.read(Excerpt("Tea is hot. ")) is first
     assert [reading.tokens.tolist() for reading in (first, second)] == [[12], [12]]
+
+
+def test_metadata_of_a_chunk_that_was_read_before_is_read_after_changes_alone(monkeypatch):
+    reader, text, read = UnitReader(WORDS), "Boil it.", []
+    chunk = Chunk(text, (Span(0, len(text)),), 2, metadata={"title_path": "Tea"})
+    monkeypatch.setattr(Excerpt, "of", lambda *args, of=Excerpt.of: read.append(args) or of(*args))
+    paths = [table_of([chunk], reader).path(0), table_of([chunk], reader).path(0)]
+    chunk.metadata["title_path"] = "Rum"
+    assert [*paths, table_of([chunk], reader).path(0)] == [("Tea",), ("Tea",), ("Rum",)]
+    assert len(read) == 2
+    monkeypatch.setattr(passage_units, "_REMEMBERED", 2)  # bytes: each is forgotten after the next
+    first, second = reader.read(Excerpt("Tea.")), reader.read(Excerpt("Rum."))
+    assert (reader.read(Excerpt("Rum.")) is second, reader.read(Excerpt("Tea.")) is first) == (True, False)
 
 
 @pytest.mark.parametrize("name", ["tea.csv", "tea.txt"])

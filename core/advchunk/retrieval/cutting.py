@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self, TypeVar
@@ -34,7 +34,7 @@ from advchunk.retrieval.passage_units import (
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_hits, check_order, sort_passages, with_lines
 from advchunk.retrieval.surroundings import Neighborhood, SurroundingsLike, as_surroundings, characters_of
 from advchunk.retrieval.warning_log import WarningLog
-from advchunk.text.counters import Counter
+from advchunk.text.counters import CallableCounter, Counter
 from advchunk.text.detection import AUTO
 from advchunk.text.search_terms import WordTerms
 from advchunk.text.terms import check_language, language_of_all
@@ -47,6 +47,7 @@ _HIT_WEIGHT = 0.1  # of the scores of the hits, where the words of the question 
 _MAX_REFUSED = 20  # sentences in a row that do not fit
 SCORER_WEIGHT = 0.4
 _JUDGED = 75.0  # tokens of the windows that a scorer is given
+_COUNTED = 4096  # texts whose tokens are remembered
 _SCRAP = 8  # tokens of a passage that says nothing alone
 _Kind = TypeVar("_Kind")
 _log = logging.getLogger("advchunk")
@@ -218,7 +219,7 @@ class PassageCutter:
 
     def reach(self, hits: Iterable[Hit]) -> float:
         """Return ``around`` in characters, by the texts of hits."""
-        return characters_of(self.around, hits, self._counter)
+        return characters_of(self.around, hits, self._known_counts)
 
     def within(self, language: str, counter: Counter) -> Self:
         """Return the cutter with a retriever's language and counter in place of those that it leaves open."""
@@ -246,6 +247,10 @@ class PassageCutter:
     @cached_property
     def _counter(self) -> Counter:
         return as_counter(self.tokenizer)
+
+    @cached_property
+    def _known_counts(self) -> Counter:
+        return CallableCounter(lru_cache(_COUNTED)(self._counter))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the parameters, without what has been read."""
@@ -356,13 +361,14 @@ class PassageCutter:
 
     def _fill(self, evidence: _Evidence, budget: int, room: int) -> list[_Run]:
         """Return the runs of units that fill the ``room`` in a budget, in their order."""
-        filling, refused = _Filling(evidence, budget, room), 0
+        filling, refused, tried = _Filling(evidence, budget, room), 0, set[int]()
         ranked = np.argsort(-evidence.scores, kind="stable")[: np.count_nonzero(evidence.scores > 0)]
-        for part in dict.fromkeys(filling.starts[unit] for unit in ranked.tolist()):
+        for part in map(filling.starts.__getitem__, ranked.tolist()):
             if refused == _MAX_REFUSED:
                 break
-            if not filling.has(part):
+            if part not in tried and not filling.has(part):
                 refused = 0 if filling.take(part, self.min_tokens, self.max_passages) else refused + 1
+            tried.add(part)
         return sorted(filling.runs)
 
 

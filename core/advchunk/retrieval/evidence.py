@@ -112,7 +112,7 @@ class WindowScoring:
             norm = self.k1 * (1 - self.b + self.b * size / max(size.mean(), 1e-9))
             scores = np.zeros(n)
             for before, weight in zip(counts, weights.tolist(), strict=True):
-                count = before[ends] - before[:-1]
+                count = before.take(ends) - before[:-1]
                 norms = count + norm
                 count *= weight
                 count /= norms

@@ -93,12 +93,14 @@ class Reading:
     @property
     def tokens(self) -> Ints:
         """The tokens of each unit: (n,)."""
-        return self.columns[2]
+        tokens: Ints = self.columns[2]
+        return tokens
 
     @property
     def wholes(self) -> Ints:
         """The whole of each unit: (n,)."""
-        return self.columns[6]
+        wholes: Ints = self.columns[6]
+        return wholes
 
     @property
     def size(self) -> int:
@@ -112,9 +114,7 @@ class Reading:
         start, end = np.concatenate([[0], np.cumsum(self.columns[3])])[[first, last]].tolist()
         columns = self.columns[:, first:last].copy()
         columns[6] -= first
-        return replace(
-            self, edges=self.edges[first : last + 1], columns=columns, numbers=self.numbers[start:end]
-        )
+        return replace(self, edges=self.edges[first : last + 1], columns=columns, numbers=self.numbers[start:end])
 
 
 class Excerpt(NamedTuple):
@@ -483,11 +483,11 @@ class UnitTable:
         pieces = [(number, region, piece) for region, (number, run) in enumerate(runs) for piece in run]
         self._pieces = [piece for _, _, piece in pieces]
         reads = [piece.read for piece in self._pieces]
-        columns = [(number, region, piece.offset, len(piece.read)) for number, region, piece in pieces]
-        numbers, regions, offsets, counts = np.array(columns, dtype=np.int64).reshape(-1, 4).T
+        places = [(number, region, piece.offset, len(piece.read)) for number, region, piece in pieces]
+        numbers, regions, offsets, counts = np.array(places, dtype=np.int64).reshape(-1, 4).T
         self._firsts = np.cumsum(counts) - counts  # the first unit of each piece
         self.documents, self.regions = np.repeat(numbers, counts), np.repeat(regions, counts)
-        columns = np.concatenate([np.zeros((7, 0), np.int64), *(read.columns for read in reads)], axis=1)
+        columns: Ints = np.concatenate([np.zeros((7, 0), np.int64), *(read.columns for read in reads)], axis=1)
         self.starts, self.ends, self.tokens, words, self.own_words, rows, self._wholes = columns
         columns[:2] += np.repeat(offsets, counts)
         self._wholes += np.repeat(self._firsts, counts)
