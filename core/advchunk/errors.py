@@ -282,6 +282,8 @@ def _accepts_class(kind: Any, args: Sequence[Any], value: Any) -> bool:
     if kind in _COLLECTIONS:
         is_items = isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
         items: Any = value if args and isinstance(value, Sized) else ()
+        if args and isinstance(args[0], type) and args[0] not in (int, float):  # one of each type tells for all
+            items = {type(item): item for item in items}.values() if kind is not tuple else items
         if kind is tuple and args and args[-1] is not Ellipsis:
             return is_items and len(items) == len(args) and all(map(_accepts, args, items))
         return is_items and (kind is Iterable or isinstance(value, Sized)) and all(_accepts(args[0], i) for i in items)

@@ -341,6 +341,8 @@ class Chunk:
     @property
     def passages(self) -> list[str]:
         """The text of each span."""
+        if len(self.spans) == 1:  # most often
+            return [self.text[: self.spans[0].end - self.spans[0].start]]
         ends = accumulate((end - start for start, end in self.spans), initial=0)
         return [self.text[a:b] for a, b in pairwise(ends)]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import Chunk, RecursiveChunker, Span
-from advchunk.retrieval import Hit, PassageCutter
+from advchunk.retrieval import Hit, PassageCutter, passage_units
 from advchunk.retrieval.evidence import LACKING, PAIR, PIECE
 from advchunk.retrieval.passage_units import AskedTerms, Excerpt, UnitReader, UnitTable, runs_in_text, runs_of_chunks
 from advchunk.text.counters import CHARACTERS, WORDS
@@ -21,7 +21,7 @@ SENTENCES = st.lists(st.lists(WORD, min_size=1, max_size=6), min_size=1, max_siz
 
 def table_of(chunks, reader):
     """The units of chunks of one document."""
-    return UnitTable([(0, run) for run in runs_of_chunks(chunks, reader.read)])
+    return UnitTable([(0, run) for run in runs_of_chunks(chunks, reader)])
 
 
 def slow_postings(table, question):
@@ -110,8 +110,8 @@ def test_chunks_that_tile_a_text_are_one_run_and_those_with_a_gap_are_several():
     edges = [0, 12, 25, 40, len(text)]
     spans = [Span(a, b) for a, b in pairwise(edges)]
     chunks = [Chunk(text[a:b], (Span(a, b),), 3) for a, b in spans]
-    assert len(runs_of_chunks(chunks, UnitReader(WORDS).read)) == 1
-    assert len(runs_of_chunks([chunks[0], chunks[2]], UnitReader(WORDS).read)) == 2
+    assert len(runs_of_chunks(chunks, UnitReader(WORDS))) == 1
+    assert len(runs_of_chunks([chunks[0], chunks[2]], UnitReader(WORDS))) == 2
     table = table_of([*chunks, chunks[1]], UnitReader(WORDS))
     assert table.text(0, len(table))[0] == text.rstrip()
     np.testing.assert_array_equal(table.ends[:-1], table.starts[1:])
@@ -129,7 +129,7 @@ def test_chunks_that_tile_a_text_are_one_run_and_those_with_a_gap_are_several():
 def test_a_row_of_a_later_piece_has_the_head_of_its_table(begin, row, end):
     text = "Intro.\n\n" + begin + "".join(row.format(f"x{i}", i) for i in range(60)) + end + "\n\nThe end."
     chunks = RecursiveChunker(max_tokens=120).chunk(text)
-    (run,) = runs_of_chunks(chunks, UnitReader(WORDS).read)
+    (run,) = runs_of_chunks(chunks, UnitReader(WORDS))
     assert len(run) > 2
     for piece in run[1:]:
         edges = piece.read.edges.tolist()
@@ -146,6 +146,19 @@ def test_texts_that_were_read_before_are_read_once():
     assert reader.read(Excerpt("Rum is cold.", offset=40)) is second
     assert reader.read(Excerpt("Tea is hot. ")) is first
     assert [reading.tokens.tolist() for reading in (first, second)] == [[12], [12]]
+
+
+def test_metadata_of_a_chunk_that_was_read_before_is_read_after_changes_alone(monkeypatch):
+    reader, text, read = UnitReader(WORDS), "Boil it.", []
+    chunk = Chunk(text, (Span(0, len(text)),), 2, metadata={"title_path": "Tea"})
+    monkeypatch.setattr(Excerpt, "of", lambda *args, of=Excerpt.of: read.append(args) or of(*args))
+    paths = [table_of([chunk], reader).path(0), table_of([chunk], reader).path(0)]
+    chunk.metadata["title_path"] = "Rum"
+    assert [*paths, table_of([chunk], reader).path(0)] == [("Tea",), ("Tea",), ("Rum",)]
+    assert len(read) == 2
+    monkeypatch.setattr(passage_units, "_REMEMBERED", 2)  # bytes: each is forgotten after the next
+    first, second = reader.read(Excerpt("Tea.")), reader.read(Excerpt("Rum."))
+    assert (reader.read(Excerpt("Rum.")) is second, reader.read(Excerpt("Tea.")) is first) == (True, False)
 
 
 @pytest.mark.parametrize("name", ["tea.csv", "tea.txt"])

@@ -2,6 +2,7 @@ import asyncio
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 
 import numpy as np
 import pytest
@@ -14,8 +15,9 @@ from advchunk import (
     UniversalSemanticChunker,
 )
 from advchunk.models.static import default_embedder
-from advchunk.retrieval import Retriever, Search
+from advchunk.retrieval import PassageCutter, Retriever, Search
 from growing import check_growth
+from servers import LONG
 
 TEXTS = {
     "tea.txt": "Green tea is made of leaves. It is drunk hot. The leaves stand for two minutes. Then they are "
@@ -50,6 +52,27 @@ def test_async_equals_sync(mode):
     retriever = Retriever(chunks(), mode=mode)
     assert asyncio.run(retriever.asearch("hot tea", 3)) == retriever.search("hot tea", 3)
     assert asyncio.run(retriever.apassages("hot tea", 30)) == retriever.passages("hot tea", 30)
+
+
+def test_other_tasks_run_while_a_scorer_scores():
+    started, other_ran = Event(), Event()
+
+    def slow(_question, texts):
+        started.set()
+        assert other_ran.wait(LONG)
+        return [float("leaves" in text) for text in texts]
+
+    async def other():
+        while not started.is_set():
+            await asyncio.sleep(0)
+        other_ran.set()
+
+    async def both():
+        retriever = Retriever(chunks(), mode="lexical", cutter=PassageCutter(scorer=slow))
+        return await asyncio.gather(retriever.apassages("hot tea", 30), other())
+
+    (first, *_), _ = asyncio.run(both())
+    assert "leaves" in first.text
 
 
 @pytest.mark.parametrize("mode", MODES)

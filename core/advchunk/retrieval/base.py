@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
 
 _Answer = TypeVar("_Answer")
+_Asked: TypeAlias = tuple[Job[Floats | None], Callable[[Floats | None], _Answer]]
 _NOT_KEPT: dict[str, Any] = {"vector": None, "rows": None, "row_spans": (), "row_texts": ()}
 
 
@@ -153,23 +155,23 @@ class BaseRetriever(ABC):
 
         ``answer`` replaces the retriever's; ``highlights`` finds the sentences that matter most (`Hit.highlights`).
         """
-        return run_job(self._finding(query, k, answer, highlights))
+        return _run(self._finding(query, k, answer, highlights))
 
     @checked
     async def asearch(
         self, query: str, k: int = 10, *, answer: AnswerLength | None = None, highlights: bool = False
     ) -> list[Hit]:
-        """Await `search`, with the async method of the embedder."""
-        return await anext(adrive([self._finding(query, k, answer, highlights)]))
+        """Await `search`, with the async method of the embedder; the rest is done in a thread."""
+        return await _arun(self._finding(query, k, answer, highlights))
 
-    def _finding(self, query: str, k: int, answer: AnswerLength | None, highlights: bool) -> Job[list[Hit]]:
+    def _finding(self, query: str, k: int, answer: AnswerLength | None, highlights: bool) -> _Asked[list[Hit]]:
         check_sizes(k=k)
 
         def use(chunks: Collection[Chunk], ranking: Ranking, search: Search) -> list[Hit]:
             hits = chunks.hits(chunks.first(ranking, k, search.merge))
             return self._cutter.highlights(query, hits) if highlights else hits
 
-        return Job(self._asking(query, answer, max(self._depth, k), use))
+        return self._asking(query, answer, max(self._depth, k), use)
 
     @checked
     def passages(
@@ -189,7 +191,7 @@ class BaseRetriever(ABC):
         (`assemble_passages`). ``order`` "rank" sorts by best sentence or chunk, "document" by document and place;
         ``answer`` replaces the retriever's. ``min_coverage`` replaces that of the cutter.
         """
-        return run_job(self._cutting(query, budget, order, answer, whole_chunks, min_coverage))
+        return _run(self._cutting(query, budget, order, answer, whole_chunks, min_coverage))
 
     @checked
     async def apassages(
@@ -202,8 +204,8 @@ class BaseRetriever(ABC):
         whole_chunks: bool = False,
         min_coverage: float | None = None,
     ) -> list[Passage]:
-        """Await `passages`, with the async method of the embedder."""
-        return await anext(adrive([self._cutting(query, budget, order, answer, whole_chunks, min_coverage)]))
+        """Await `passages`, with the async method of the embedder; the rest, with any scorer, is done in a thread."""
+        return await _arun(self._cutting(query, budget, order, answer, whole_chunks, min_coverage))
 
     def _cutting(
         self,
@@ -213,7 +215,7 @@ class BaseRetriever(ABC):
         answer: AnswerLength | None,
         whole_chunks: bool,
         min_coverage: float | None,
-    ) -> Job[list[Passage]]:
+    ) -> _Asked[list[Passage]]:
         check_sizes(budget=budget)
         options: dict[str, Any] = {"whole_chunks": whole_chunks, "min_coverage": min_coverage}
 
@@ -221,11 +223,11 @@ class BaseRetriever(ABC):
             own = budget, self._counter, self._cutter, order, search.merge
             return chunks.passages(query, ranking, *own, **options)
 
-        return Job(self._asking(query, answer, max(self._depth, DEPTH_TO_CUT), use))
+        return self._asking(query, answer, max(self._depth, DEPTH_TO_CUT), use)
 
     def rank(self, query: str, depth: int | None = None, *, answer: AnswerLength | None = None) -> Ranking:
         """Return the ranking of chunks, numbered by document; ``depth`` and ``answer`` replace the retriever's."""
-        return run_job(Job(self._asking(query, answer, depth or self._depth, lambda _, ranking, __: ranking)))
+        return _run(self._asking(query, answer, depth or self._depth, lambda _, ranking, __: ranking))
 
     def _asking(
         self,
@@ -233,15 +235,24 @@ class BaseRetriever(ABC):
         answer: AnswerLength | None,
         depth: int,
         use: Callable[[Collection[Chunk], Ranking, Search], _Answer],
-    ) -> Plan[_Answer]:
-        """Call ``use`` with the chunks, their ranking for a query, and the search, and return its result."""
+    ) -> _Asked[_Answer]:
+        """Return a job that embeds a query, and a function that, given its vector, calls ``use`` with the chunks, their
+        ranking, and the search, and returns its result.
+        """
         require(isinstance(query, str), "query must be a string", query)
         search = self._search if answer is None else replace(self._search, answer=answer)
-        vector = None
-        if search.mode != "lexical":
-            vector = (yield from embed_long_texts([query], self._model.for_questions()))[0]
-        with self._snapshot() as chunks:
-            return use(chunks, self._rank(chunks, query, vector, search, depth), search)
+
+        def embedding() -> Plan[Floats | None]:
+            if search.mode == "lexical":
+                return None
+            vectors = yield from embed_long_texts([query], self._model.for_questions())
+            return np.asarray(vectors[0])
+
+        def respond(vector: Floats | None) -> _Answer:
+            with self._snapshot() as chunks:
+                return use(chunks, self._rank(chunks, query, vector, search, depth), search)
+
+        return Job(embedding()), respond
 
     @property
     def _name(self) -> str:
@@ -293,6 +304,16 @@ class BaseRetriever(ABC):
         """Raise `ConfigurationError` if the embedder has another name than the one that an index was made with."""
         name, rule = self._model_name, f"embedder must be {made_by!r}, as when the index was made"
         require(name == made_by or not (name and made_by), rule, name)
+
+
+def _run(asked: _Asked[_Answer]) -> _Answer:
+    embedding, respond = asked
+    return respond(run_job(embedding))
+
+
+async def _arun(asked: _Asked[_Answer]) -> _Answer:
+    embedding, respond = asked
+    return await asyncio.to_thread(respond, await anext(adrive([embedding])))
 
 
 def _names_of(documents: Iterable[str]) -> list[str]:

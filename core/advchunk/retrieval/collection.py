@@ -196,9 +196,10 @@ class Collection(Generic[_Item]):
             return list(map(self._cited, passages))
         first = ranking.first(DEPTH_TO_CUT)
         near = self.positions.near(first.chunks, _MARGIN * cutter.around) if len(first) else np.arange(0)
-        near = np.setdiff1d(near[self.allowed[near]], first.chunks)
-        beside, hits = self.hits(Ranking(near, np.zeros(len(near)))), self.hits(first)
+        near, hits = np.setdiff1d(near[self.allowed[near]], first.chunks), self.hits(first)
         texts = {key: text for key in {hit.document for hit in hits} if (text := self.texts.get(key)) is not None}
+        named = texts.keys() - {""}  # of whose documents the texts are read, and no other chunk
+        beside = [Hit(self.chunks[i], key, 0.0) for i in near.tolist() if (key := self.keys[i]) not in named]
         around: dict[str, Any] = {"beside": beside, "texts": texts or None, "files": self.names}
         passages = cutter.cut(question, hits, budget, order=order, min_coverage=min_coverage, **around)
         return list(map(self._cited, passages))

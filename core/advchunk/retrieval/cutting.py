@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self, TypeVar
@@ -23,7 +23,6 @@ from advchunk.retrieval.neighbors import TEMPERATURE
 from advchunk.retrieval.passage_units import (
     AskedTerms,
     Excerpt,
-    Reading,
     Run,
     UnitReader,
     UnitTable,
@@ -35,7 +34,7 @@ from advchunk.retrieval.passage_units import (
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_hits, check_order, sort_passages, with_lines
 from advchunk.retrieval.surroundings import Neighborhood, SurroundingsLike, as_surroundings, characters_of
 from advchunk.retrieval.warning_log import WarningLog
-from advchunk.text.counters import Counter
+from advchunk.text.counters import CallableCounter, Counter
 from advchunk.text.detection import AUTO
 from advchunk.text.search_terms import WordTerms
 from advchunk.text.terms import check_language, language_of_all
@@ -48,6 +47,7 @@ _HIT_WEIGHT = 0.1  # of the scores of the hits, where the words of the question 
 _MAX_REFUSED = 20  # sentences in a row that do not fit
 SCORER_WEIGHT = 0.4
 _JUDGED = 75.0  # tokens of the windows that a scorer is given
+_COUNTED = 4096  # texts whose tokens are remembered
 _SCRAP = 8  # tokens of a passage that says nothing alone
 _Kind = TypeVar("_Kind")
 _log = logging.getLogger("advchunk")
@@ -219,7 +219,7 @@ class PassageCutter:
 
     def reach(self, hits: Iterable[Hit]) -> float:
         """Return ``around`` in characters, by the texts of hits."""
-        return characters_of(self.around, hits, self._counter)
+        return characters_of(self.around, hits, self._known_counts)
 
     def within(self, language: str, counter: Counter) -> Self:
         """Return the cutter with a retriever's language and counter in place of those that it leaves open."""
@@ -247,6 +247,10 @@ class PassageCutter:
     @cached_property
     def _counter(self) -> Counter:
         return as_counter(self.tokenizer)
+
+    @cached_property
+    def _known_counts(self) -> Counter:
+        return CallableCounter(lru_cache(_COUNTED)(self._counter))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the parameters, without what has been read."""
@@ -297,7 +301,7 @@ class PassageCutter:
         require(isinstance(question, str), "question must be a string", question)
         reader = self._reader(hits)
         pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in around.beside)]
-        sources = [*self._sources(pairs, around.texts, reader.read, files)]
+        sources = [*self._sources(pairs, around.texts, reader, files)]
         table = UnitTable([(number, run) for number, source in enumerate(sources) for run in source.runs])
         return sources, table, AskedTerms.of(question, reader.vocabulary)
 
@@ -322,7 +326,7 @@ class PassageCutter:
         self,
         hits: Iterable[tuple[Hit, float]],
         texts: Mapping[str, str],
-        read: Callable[[Excerpt], Reading],
+        reader: UnitReader,
         files: Mapping[str, str],
     ) -> Iterator[_Source]:
         """Yield the texts of hits, in an order that does not depend on theirs."""
@@ -335,33 +339,36 @@ class PassageCutter:
             own = group
             if text is not None:
                 finder = Finder(text)
-                own = [(replace(hit, chunk=place_in_text(hit.chunk, finder)), evidence) for hit, evidence in group]
+                own = [(_placed(hit, finder), evidence) for hit, evidence in group]
             own.sort(key=lambda pair: (pair[0].chunk.spans, pair[0].chunk.text, pair[0].chunk.index))
-            placed, alone = ([pair for pair in own if is_whole(pair[0].chunk) is whole] for whole in (True, False))
+            placed, alone = list[tuple[Hit, float]](), list[tuple[Hit, float]]()
+            for pair in own:
+                (placed if is_whole(pair[0].chunk) else alone).append(pair)
             if alone and text is not None:
                 reason = "%d of %d hits are not in the text of %r, such as %r, so they have no offsets"
                 self._warnings.warn("texts", reason, len(alone), len(group), document, alone[0][0].chunk.text[:60])
             chunks = [hit.chunk for hit, _ in placed]
             if chunks and text is not None:
                 is_of_records = isinstance(written_metadata(chunks[0].metadata).get("json_path"), str)
-                whole = read(Excerpt(text, source=name, record="" if is_of_records else None))
+                whole = reader.read(Excerpt(text, source=name, record="" if is_of_records else None))
                 spans = [span for chunk in chunks for span in chunk.spans]
                 yield _Source(document, placed, runs_in_text(whole, spans, self.around))
             elif chunks:
-                yield _Source(document, placed, runs_of_chunks(chunks, read, name))
+                yield _Source(document, placed, runs_of_chunks(chunks, reader, name))
             for hit, evidence in alone:
                 chunk = replace(hit.chunk, spans=(Span(0, len(hit.chunk.text)),))
-                yield _Source(document, [(hit, evidence)], runs_of_chunks([chunk], read, name), is_placed=False)
+                yield _Source(document, [(hit, evidence)], runs_of_chunks([chunk], reader, name), is_placed=False)
 
     def _fill(self, evidence: _Evidence, budget: int, room: int) -> list[_Run]:
         """Return the runs of units that fill the ``room`` in a budget, in their order."""
-        filling, refused = _Filling(evidence, budget, room), 0
+        filling, refused, tried = _Filling(evidence, budget, room), 0, set[int]()
         ranked = np.argsort(-evidence.scores, kind="stable")[: np.count_nonzero(evidence.scores > 0)]
-        for part in dict.fromkeys(filling.starts[unit] for unit in ranked.tolist()):
+        for part in map(filling.starts.__getitem__, ranked.tolist()):
             if refused == _MAX_REFUSED:
                 break
-            if not filling.has(part):
+            if part not in tried and not filling.has(part):
                 refused = 0 if filling.take(part, self.min_tokens, self.max_passages) else refused + 1
+            tried.add(part)
         return sorted(filling.runs)
 
 
@@ -529,12 +536,16 @@ def _spread(sources: Sequence[_Source], table: UnitTable) -> Floats:
     """Return the evidence of the best hit that each unit is in: (n,)."""
     spread = np.zeros(len(table))
     for number, source in enumerate(sources):
-        for hit, evidence in source.hits:
-            if not evidence:
-                continue
-            for span in hit.chunk.spans if source.is_placed else (Span(0, len(hit.chunk.text)),):
-                units = table.overlapping(number, span)
-                spread[units] = np.maximum(spread[units], evidence)
+        places = [
+            (*span, evidence)
+            for hit, evidence in source.hits
+            if evidence
+            for span in (hit.chunk.spans if source.is_placed else (Span(0, len(hit.chunk.text)),))
+        ]
+        if places:
+            starts, ends, evidence = np.array(places).T
+            units, many = table.overlapping(number, starts, ends)
+            np.maximum.at(spread, units, np.repeat(evidence, many))
     return spread
 
 
@@ -548,6 +559,12 @@ def _highlights(hit: Hit, sentences: Iterable[tuple[Span, float]]) -> tuple[Span
     }
     least = max(parts.values(), default=0.0) / 2
     return tuple(sorted(part for part, score in parts.items() if score >= least > 0))
+
+
+def _placed(hit: Hit, finder: Finder) -> Hit:
+    """Return a hit at the place of its chunk in a text."""
+    chunk = place_in_text(hit.chunk, finder)
+    return hit if chunk is hit.chunk else replace(hit, chunk=chunk)
 
 
 def _distance(spans: Sequence[Span], other: Span) -> int:

@@ -40,14 +40,14 @@ class Postings:
 
     def counts_before(self, n: int) -> Floats:
         """Return the occurrences of each term before each sentence, and before the end: (t, n + 1)."""
-        counts = np.zeros((len(self.repeats), n + 1))
-        np.add.at(counts, (self.terms, self.sentences + 1), 1)
-        return np.cumsum(counts, axis=1)
+        size = len(self.repeats) * (n + 1)
+        counts = np.bincount(self.terms * (n + 1) + self.sentences + 1, minlength=size).astype(np.float64)
+        return np.cumsum(counts.reshape(-1, n + 1), axis=1)
 
     def weights(self, n: int) -> Floats:
         """Return the weight of each term, the rarer the higher: (t,)."""
-        pairs = np.unique(self.terms * n + self.sentences)
-        frequencies = np.bincount(pairs // n, minlength=len(self.repeats))
+        is_first = np.diff(self.terms * n + self.sentences, prepend=-1) > 0  # of the occurrences in a sentence
+        frequencies = np.bincount(self.terms[is_first], minlength=len(self.repeats))
         return rarity(frequencies, n) * self.repeats
 
     def most_telling(self, n: int, most: int) -> Postings:
@@ -111,9 +111,12 @@ class WindowScoring:
             size = (words_before[ends] - words_before[:-1]).astype(np.float64)
             norm = self.k1 * (1 - self.b + self.b * size / max(size.mean(), 1e-9))
             scores = np.zeros(n)
-            for before, weight in zip(counts, weights, strict=True):
-                count = before[ends] - before[:-1]
-                scores += weight * count / (count + norm)
+            for before, weight in zip(counts, weights.tolist(), strict=True):
+                count = before.take(ends) - before[:-1]
+                norms = count + norm
+                count *= weight
+                count /= norms
+                scores += count
             total += self.soften(_means(scores, ends))
         return total / len(self.lengths)
 

@@ -40,7 +40,7 @@ _log = logging.getLogger("advchunk")
 _FORMAT: Final = 3
 _TIMEOUT = 60.0  # seconds to wait for another process that writes
 _APPLICATION: Final = 0x61647663  # "advc", in the header of the file
-_BLOCK = 1 << 24  # bytes of vectors that are read at once
+_BLOCK = 1 << 24  # bytes of vectors that are read at once, and of chunks that are remembered
 _MOST_COSINE = 1.01  # of unit vectors, with rounding
 _NO_FOLDER = "path must name a file; an index that an earlier version saved in a folder must be made again"
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
@@ -116,6 +116,7 @@ class IndexFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.latest: Places | None = None  # that were read
+        self.chunks, self.chunk_bytes = dict[tuple[int, int], Chunk](), 0  # by state and number, and of their JSON
         self.whole_vectors: int | None = None  # the latest state in which all were read
 
     def create(self, settings: Mapping[str, Any], documents: Mapping[str, IndexedDocument] | None = None) -> None:
@@ -228,7 +229,7 @@ class IndexReader(Sequence[Chunk]):
     """An index at one moment: its n chunks, which are read when they are asked for, and their search."""
 
     def __init__(self, index: IndexFile, file: Connection) -> None:
-        self._index, self._file, self._chunks = index, file, dict[int, Chunk]()
+        self._index, self._file = index, file
 
     def _rows(self, table: str, condition: str = "", *values: Any, is_whole: bool = False) -> Iterator[list[Any]]:
         """Yield rows of a table, as they were written; their checksums count unless it is known to be whole."""
@@ -246,10 +247,14 @@ class IndexReader(Sequence[Chunk]):
         return len(self.places.numbers)
 
     def __getitem__(self, place: Any) -> Any:
-        if place not in self._chunks:
-            row = self._row("chunks", "WHERE number = ?", int(self.places.numbers[place]))
-            self._chunks[place] = chunk_from_dict(json.loads(row[1]))
-        return self._chunks[place]
+        key = self.places.state, int(self.places.numbers[place])
+        if (chunk := self._index.chunks.get(key)) is None:
+            (_, value), chunks = self._row("chunks", "WHERE number = ?", key[1]), self._index.chunks
+            if self._index.chunk_bytes > _BLOCK:
+                chunks, self._index.chunk_bytes = {}, 0
+            chunk = chunks[key] = chunk_from_dict(json.loads(value))
+            self._index.chunks, self._index.chunk_bytes = chunks, self._index.chunk_bytes + len(value)
+        return chunk
 
     @cached_property
     def settings(self) -> dict[str, Any]:

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from itertools import count, pairwise
+from sys import getsizeof
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -62,51 +63,58 @@ _TABLE_END = re.compile(r"(?<=</table>)|(?<=</TABLE>)|(?<=\\end\{tabular\})|\n[ 
 _PIPES = re.compile(r"(?:\|[^\n]*\|[ \t]*\n?)+")
 _HEAD_LINE = re.compile(r"(?:\A|\n)\| ")
 _PIECE = "piece"  # the title of a table whose head is in another chunk
-_REMEMBERED = 4096  # texts
+_REMEMBERED = 2**26  # bytes of texts and their units
+_LAYOUT_BYTES = 4096  # of a reading beside its text and its arrays
 _MAX_WORDS = 2**18  # remembered
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """A text in n units, which tile it: ``edges`` (n + 1,), and ``tokens``, ``words``, ``own_words``, ``rows``,
-    ``wholes`` (n,).
+    """A text in n units, which tile it: ``edges`` (n + 1,).
 
-    ``words`` of a table's row include those of its head; ``own_words`` do not, nor stop words. ``rows`` is True for a
-    row of a table, or a record. ``wholes`` are the numbers of the first unit of the block, row, or record that each is
-    in, of a sentence its own. ``numbers`` are those of the words of all units, in reading order (`SearchVocabulary`).
-    ``context`` returns the headings above an offset, with the head of the table that it is in, and their tokens;
-    ``path`` the headings that an offset is under, outermost first.
+    ``columns`` (7, n) are the start and the end of each unit, its tokens, its words, its own words, 1 for a row of a
+    table or a record, and its whole. The words of a table's row include those of its head; its own words do not, nor
+    stop words. The whole is the number of the first unit of the block, row, or record that a unit is in, of a sentence
+    its own. ``numbers`` are those of the words of all units, in reading order (`SearchVocabulary`). ``context`` returns
+    the headings above an offset, with the head of the table that it is in, and their tokens; ``path`` the headings that
+    an offset is under, outermost first.
     """
 
     text: str
     edges: Ints
-    tokens: Ints
-    words: Ints
-    own_words: Ints
-    rows: NDArray[np.bool_]
-    wholes: Ints
+    columns: Ints
     numbers: Ints
     context: Callable[[int], tuple[str, int]]
     path: Callable[[int], tuple[str, ...]]
 
     def __len__(self) -> int:
-        return len(self.tokens)
+        return len(self.edges) - 1
+
+    @property
+    def tokens(self) -> Ints:
+        """The tokens of each unit: (n,)."""
+        tokens: Ints = self.columns[2]
+        return tokens
+
+    @property
+    def wholes(self) -> Ints:
+        """The whole of each unit: (n,)."""
+        wholes: Ints = self.columns[6]
+        return wholes
+
+    @property
+    def size(self) -> int:
+        """About the bytes in memory."""
+        return getsizeof(self.text) + self.columns.nbytes + self.numbers.nbytes + _LAYOUT_BYTES
 
     def part(self, first: int, last: int) -> Reading:
         """Return units ``first`` to ``last - 1``, at their offsets in the text."""
         if first == 0 and last == len(self):
             return self
-        start, end = int(self.words[:first].sum()), int(self.words[:last].sum())
-        return replace(
-            self,
-            edges=self.edges[first : last + 1],
-            tokens=self.tokens[first:last],
-            words=self.words[first:last],
-            own_words=self.own_words[first:last],
-            rows=self.rows[first:last],
-            wholes=self.wholes[first:last] - first,
-            numbers=self.numbers[start:end],
-        )
+        start, end = np.concatenate([[0], np.cumsum(self.columns[3])])[[first, last]].tolist()
+        columns = self.columns[:, first:last].copy()
+        columns[6] -= first
+        return replace(self, edges=self.edges[first : last + 1], columns=columns, numbers=self.numbers[start:end])
 
 
 class Excerpt(NamedTuple):
@@ -169,7 +177,7 @@ class UnitReader:
         self.counter, self.language = counter, language
         self.vocabulary = SearchVocabulary()
         self._tiler = partial(sentences, language=language)
-        self._remembered = lru_cache(_REMEMBERED)(self._read)
+        self._latest, self._older, self._bytes = dict[Any, tuple[Any, Reading]](), dict[Any, tuple[Any, Reading]](), 0
 
     @property
     def is_full(self) -> bool:
@@ -178,7 +186,33 @@ class UnitReader:
 
     def read(self, excerpt: Excerpt) -> Reading:
         """Return the units of a text, wherever it is in its document."""
-        return self._remembered(excerpt._replace(offset=min(excerpt.offset, 1)))
+        excerpt = excerpt._replace(offset=min(excerpt.offset, 1))
+        reading = self._recall(excerpt)
+        return self._keep(excerpt, None, self._read(excerpt)) if reading is None else reading
+
+    def read_chunk(self, chunk: Chunk, text: str, span: Span, start: int, source: str) -> Reading:
+        """Return the units of the text of a span of a chunk from ``start`` on (`Excerpt.of`). Of a chunk that was read
+        before, metadata is only compared.
+        """
+        key = id(chunk), start, source
+        reading = self._recall(key, (chunk, chunk.metadata))
+        if reading is not None:
+            return reading
+        own = chunk, dict(chunk.metadata)
+        return self._keep(key, own, self.read(Excerpt.of(chunk, text, span, start, source)))
+
+    def _recall(self, key: Hashable, own: Any = None) -> Reading | None:
+        """Return the units under a key, if they are those of its ``own`` chunk and metadata."""
+        kept = self._latest.get(key) or self._older.get(key)
+        return self._keep(key, *kept) if kept is not None and kept[0] == own else None
+
+    def _keep(self, key: Hashable, own: Any, reading: Reading) -> Reading:
+        if key not in self._latest:
+            self._bytes += reading.size
+        self._latest[key] = own, reading
+        if self._bytes > _REMEMBERED // 2:
+            self._latest, self._older, self._bytes = {}, self._latest, 0
+        return reading
 
     def _read(self, excerpt: Excerpt) -> Reading:
         layout = _Layout.of(excerpt, self.counter)
@@ -186,18 +220,17 @@ class UnitReader:
         encode, none = self.vocabulary.encode, np.zeros(0, np.int64)
         words = [(encode(head) if head else none, encode(text)) for head, text in layout.strings(edges.tolist())]
         counted = self.vocabulary.counted
-        return Reading(
-            excerpt.text,
-            edges,
+        columns = (
+            edges[:-1],
+            edges[1:],
             tokens,
-            np.array([len(head) + len(text) for head, text in words], np.int64),
-            np.array([np.count_nonzero(counted[text]) for _, text in words], np.int64),
+            [len(head) + len(text) for head, text in words],
+            [np.count_nonzero(counted[text]) for _, text in words],
             _in_tables(layout.document, edges),
             wholes,
-            _joined([part for pair in words for part in pair]),
-            layout.context,
-            layout.path,
         )
+        numbers = _joined([part for pair in words for part in pair])
+        return Reading(excerpt.text, edges, np.array(columns, np.int64), numbers, layout.context, layout.path)
 
     def _tile(self, document: Document) -> tuple[Ints, Ints, Ints]:
         """Return the edges, the tokens, and the wholes of the units of a document."""
@@ -397,14 +430,13 @@ Run: TypeAlias = list[Piece]
 class AskedTerms:
     """The t terms of a question among the words of texts.
 
-    ``words`` (w,) are the numbers of the words that have a term, ascending, ``has`` (w, t) which ones; ``repeats`` (t,)
-    how often a term is the stem of a word of the question; ``owners`` and ``pieces`` (p,) the stem of each word of the
-    question, -1 for a compound beside its words, and a piece of it. For each word of the texts, ``stems`` is the term
+    ``has`` (w, t) tells which of the words of the texts have which; ``repeats`` (t,) how often a term is the stem of a
+    word of the question; ``owners`` and ``pieces`` (p,) are the stem of each word of the question, -1 for a compound
+    beside its words, and a piece of it. For each word of the texts, ``stems`` is the stem of a word of the question
     that is its stem, or -1, and ``counted`` is False for a stop word. ``pairs`` are stem * t + stem of adjacent words
     of the question, each once. ``numbers`` are those of its stems that are not stop words, by word.
     """
 
-    words: Ints
     has: csr_array
     repeats: Ints
     owners: Ints
@@ -421,19 +453,22 @@ class AskedTerms:
         numbers = defaultdict[str, int](count().__next__)
         owned = [(numbers[word.stem] if word.stem else -1, numbers[piece]) for word in asked for piece in word.pieces]
         owners, pieces = np.array(owned, np.int64).reshape(-1, 2).T
-        asked_stems = [numbers[word.stem] for word in asked if word.stem]
-        has = vocabulary.words_with(numbers, len(counted))
-        words, stems = np.flatnonzero(np.diff(has.indptr)), np.full(len(counted), -1)
-        stems[words] = [numbers.get(vocabulary.stem(word), -1) for word in words.tolist()]
+        own = {word: numbers[word.stem] for word in asked if word.stem}
+        asked_stems = [own[word] for word in asked if word.stem]
+        has, stems = vocabulary.words_with(numbers, len(counted)), np.full(len(counted), -1)
+        by_stem = {word.stem: number for word, number in own.items()}
+        entries = np.flatnonzero(np.isin(has.indices, [*by_stem.values()]))
+        for word in np.unique(has.indptr.searchsorted(entries, "right") - 1).tolist():
+            stems[word] = by_stem.get(vocabulary.stem(word), -1)
         repeats = np.bincount(np.array(asked_stems, np.int64), minlength=len(numbers))
         pairs = np.array([*dict.fromkeys(a * len(numbers) + b for a, b in pairwise(asked_stems))], np.int64)
-        own = {word: numbers[word.stem] for word in asked if word.stem}
-        return cls(words, has[words], repeats, owners, pieces, stems, counted, pairs, own)
+        return cls(has, repeats, owners, pieces, stems, counted, pairs, own)
 
-    def weights(self, present: Ints) -> Floats:
-        """Return the weight of each term, given the stems of the words that texts have: (t,)."""
-        is_lacking = ~np.isin(self.owners, present)
-        pieces = np.bincount(self.pieces, np.where(is_lacking, LACKING, PIECE), len(self.repeats))
+    def weights(self, stems: Ints) -> Floats:
+        """Return the weight of each term, given the stems of the words of texts: (t,)."""
+        is_present = np.zeros(len(self.repeats) + 1, bool)  # the last is of other words
+        is_present[stems] = True
+        pieces = np.bincount(self.pieces, np.where(is_present[self.owners], PIECE, LACKING), len(self.repeats))
         return (self.repeats + pieces).astype(np.float64)
 
 
@@ -448,17 +483,15 @@ class UnitTable:
         pieces = [(number, region, piece) for region, (number, run) in enumerate(runs) for piece in run]
         self._pieces = [piece for _, _, piece in pieces]
         reads = [piece.read for piece in self._pieces]
-        columns = [(number, region, piece.offset, len(piece.read)) for number, region, piece in pieces]
-        numbers, regions, offsets, counts = np.array(columns, dtype=np.int64).reshape(-1, 4).T
+        places = [(number, region, piece.offset, len(piece.read)) for number, region, piece in pieces]
+        numbers, regions, offsets, counts = np.array(places, dtype=np.int64).reshape(-1, 4).T
         self._firsts = np.cumsum(counts) - counts  # the first unit of each piece
         self.documents, self.regions = np.repeat(numbers, counts), np.repeat(regions, counts)
-        self.starts = _joined([read.edges[:-1] for read in reads]) + np.repeat(offsets, counts)
-        self.ends = _joined([read.edges[1:] for read in reads]) + np.repeat(offsets, counts)
-        self.tokens = _joined([read.tokens for read in reads])
-        self.own_words = _joined([read.own_words for read in reads])
-        self.rows = _joined([read.rows.astype(np.int64) for read in reads]) > 0
-        self._wholes = _joined([read.wholes for read in reads]) + np.repeat(self._firsts, counts)
-        self._words = _joined([read.words for read in reads])
+        columns: Ints = np.concatenate([np.zeros((7, 0), np.int64), *(read.columns for read in reads)], axis=1)
+        self.starts, self.ends, self.tokens, words, self.own_words, rows, self._wholes = columns
+        columns[:2] += np.repeat(offsets, counts)
+        self._wholes += np.repeat(self._firsts, counts)
+        self.rows, self._words_before = rows > 0, np.cumsum(words)
         self._numbers = _joined([read.numbers for read in reads])
 
     def __len__(self) -> int:
@@ -484,25 +517,26 @@ class UnitTable:
 
     def postings(self, question: AskedTerms) -> Postings:
         """Return the places of the terms of a question, and of pairs of words that follow each other in it."""
-        places = np.flatnonzero(np.isin(self._numbers, question.words))
-        units = np.searchsorted(np.cumsum(self._words), places, "right")
-        rows = question.words.searchsorted(self._numbers[places])
-        many = np.diff(question.has.indptr)[rows]
-        firsts = np.repeat(question.has.indptr[rows] - np.cumsum(many) + many, many)
+        terms_of_words = np.diff(question.has.indptr)
+        places = np.flatnonzero(terms_of_words[self._numbers])
+        words, units = self._numbers[places], self._words_before.searchsorted(places, "right")
+        many = terms_of_words[words]
+        firsts = np.repeat(question.has.indptr[words] - np.cumsum(many) + many, many)
         terms = question.has.indices[firsts + np.arange(len(firsts))]
         pairs, units_of_pairs = self._pairs(question)
         codes = np.concatenate([terms, len(question.repeats) + pairs])
         order = np.argsort(codes, kind="stable")
-        present, numbers = np.unique(codes[order], return_inverse=True)
-        weights = np.append(
-            question.weights(np.unique(question.stems[self._numbers])), np.full(len(question.pairs), PAIR)
+        is_new = np.diff(codes[order], prepend=-1) > 0
+        weights = np.append(question.weights(question.stems[self._numbers]), np.full(len(question.pairs), PAIR))
+        numbers = np.cumsum(is_new) - 1
+        return Postings(
+            numbers, np.concatenate([np.repeat(units, many), units_of_pairs])[order], weights[codes[order][is_new]]
         )
-        return Postings(numbers, np.concatenate([np.repeat(units, many), units_of_pairs])[order], weights[present])
 
     def word_weights(self, question: AskedTerms) -> dict[WordTerms, float]:
         """Return the weight of each word of a question, the rarer among the units the higher."""
         stems = question.stems[self._numbers]
-        units = np.searchsorted(np.cumsum(self._words), np.flatnonzero(stems >= 0), "right")
+        units = np.searchsorted(self._words_before, np.flatnonzero(stems >= 0), "right")
         places = np.unique(stems[stems >= 0] * len(self) + units)
         weights = rarity(np.bincount(places // max(len(self), 1), minlength=len(question.repeats)), len(self))
         return {word: float(weights[number]) for word, number in question.numbers.items()}
@@ -512,17 +546,19 @@ class UnitTable:
         places = np.flatnonzero(question.counted[self._numbers])
         stems = question.stems[self._numbers[places]]
         follows = np.flatnonzero((stems[:-1] >= 0) & (stems[1:] >= 0))
-        units = np.searchsorted(np.cumsum(self._words), places[np.stack([follows, follows + 1])], "right")
+        units = np.searchsorted(self._words_before, places[np.stack([follows, follows + 1])], "right")
         codes = stems[follows] * len(question.repeats) + stems[follows + 1]
         is_asked = (units[0] == units[1]) & np.isin(codes, question.pairs)
         order = np.argsort(question.pairs)
         return order[question.pairs[order].searchsorted(codes[is_asked])], units[0][is_asked]
 
-    def overlapping(self, document: int, span: Span) -> slice:
-        """Return the units of a document that overlap a span."""
+    def overlapping(self, document: int, starts: Floats, ends: Floats) -> tuple[Ints, Ints]:
+        """Return the units of a document that overlap each of some spans, and their number for each."""
         low, high = self.documents.searchsorted([document, document + 1]).tolist()
-        first = low + int(self.ends[low:high].searchsorted(span.start, "right"))
-        return slice(first, max(low + int(self.starts[low:high].searchsorted(span.end)), first))
+        firsts = self.ends[low:high].searchsorted(starts, "right")
+        many = np.maximum(self.starts[low:high].searchsorted(ends) - firsts, 0)
+        units = np.repeat(low + firsts - np.cumsum(many) + many, many) + np.arange(int(many.sum()))
+        return units, many
 
     def context(self, unit: int) -> tuple[str, int]:
         """Return the headings above a unit and the head of the table that it is in, and their tokens."""
@@ -573,7 +609,7 @@ def _joined(arrays: Sequence[Ints]) -> Ints:
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
 
 
-def runs_of_chunks(chunks: Sequence[Chunk], read: Callable[[Excerpt], Reading], source: str = "") -> list[Run]:
+def runs_of_chunks(chunks: Sequence[Chunk], reader: UnitReader, source: str = "") -> list[Run]:
     """Return the text that chunks of one document have, in runs; text that several have is there once. Chunks that
     contradict each other where they overlap, as those of two versions, are in runs of their own.
     """
@@ -585,10 +621,10 @@ def runs_of_chunks(chunks: Sequence[Chunk], read: Callable[[Excerpt], Reading], 
         agrees = not overlap or before[start - first :][: len(text)] == text[:overlap]
         if agrees and end <= last:
             continue
-        excerpt = Excerpt.of(chunk, text, Span(start, end), start + overlap if agrees else start, source)
+        at = start + overlap if agrees else start
         if not (agrees and start - last <= _MAX_GAP):
             runs.append([])
-        runs[-1].append(Piece(read(excerpt), excerpt.offset))
+        runs[-1].append(Piece(reader.read_chunk(chunk, text, Span(start, end), at, source), at))
         first, last, before = start, end, text
     return runs
 
