@@ -139,7 +139,9 @@ def test_reads_a_corpus_with_its_characters_as_they_are(tmp_path, caplog):
         ("sub/c.markdown", ""),
     ]
     assert all(doc.blocks is None for doc in documents)
-    assert caplog.messages[0].startswith("1 of 5 files are left out, such as 'd.pdf': only Markdown and text are evaluated")
+    assert caplog.messages[0].startswith(
+        "1 of 5 files are left out, such as 'd.pdf': only Markdown and text are evaluated"
+    )
 
 
 def test_refuses_a_folder_without_texts_or_with_other_bytes(tmp_path):
