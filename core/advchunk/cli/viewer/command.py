@@ -43,10 +43,10 @@ _OF_ALL = {"fallback", "experimental", *READING_OPTIONS, "pairs"}  # options of 
 def view_command(
     files: tuple[str, ...], methods: str, out: str, question: str, budget: int, in_browser: bool, **options: Any
 ) -> None:
-    """Write a page that shows the chunks of files: the text in color, sizes, scores, and where methods differ.
+    """Write a page that shows the chunks of files.
 
-    With --question, it also shows how much evidence there is for each sentence, and which chunks the passages for the
-    question cross.
+    It has the text in color, sizes, scores, and where methods differ. With --question, it also shows how much evidence
+    there is for each sentence, and which chunks the passages for the question cross.
 
     The page needs nothing else, and no network. An option that some of the methods do not have applies to the others.
     """
