@@ -144,7 +144,7 @@
       node.querySelector(".facts").textContent = `${plural(this.noun, this.leaves.length)}${sizes}`;
       if (others.length) {
         const textContent = `${this.only.length} of ${this.cuts.size} boundaries only here`;
-        node.querySelector(".facts").append("; ", make("span", { className: "differences", textContent }));
+        node.querySelector(".facts").append(" ", make("span", { className: "differences", textContent }));
       }
       if (this.summary) node.querySelector(".facts").append(make("br"), this.summary);
       this.node = node;
