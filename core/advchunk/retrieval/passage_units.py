@@ -90,23 +90,6 @@ class Reading:
     def __len__(self) -> int:
         return len(self.edges) - 1
 
-    @property
-    def tokens(self) -> Ints:
-        """The tokens of each unit: (n,)."""
-        tokens: Ints = self.columns[2]
-        return tokens
-
-    @property
-    def wholes(self) -> Ints:
-        """The whole of each unit: (n,)."""
-        wholes: Ints = self.columns[6]
-        return wholes
-
-    @property
-    def size(self) -> int:
-        """About the bytes in memory."""
-        return getsizeof(self.text) + self.columns.nbytes + self.numbers.nbytes + _LAYOUT_BYTES
-
     def part(self, first: int, last: int) -> Reading:
         """Return units ``first`` to ``last - 1``, at their offsets in the text."""
         if first == 0 and last == len(self):
@@ -208,7 +191,7 @@ class UnitReader:
 
     def _keep(self, key: Hashable, own: Any, reading: Reading) -> Reading:
         if key not in self._latest:
-            self._bytes += reading.size
+            self._bytes += getsizeof(reading.text) + reading.columns.nbytes + reading.numbers.nbytes + _LAYOUT_BYTES
         self._latest[key] = own, reading
         if self._bytes > _REMEMBERED // 2:
             self._latest, self._older, self._bytes = {}, self._latest, 0
@@ -631,11 +614,12 @@ def runs_of_chunks(chunks: Sequence[Chunk], reader: UnitReader, source: str = ""
 
 def runs_in_text(whole: Reading, spans: Iterable[Span], around: float) -> list[Run]:
     """Return the runs of a text that spans are in, with so many tokens on either side of each, and whole rows."""
-    before = np.concatenate([[0], np.cumsum(whole.tokens)])
+    tokens, wholes = whole.columns[[2, 6]]
+    before = np.concatenate([[0], np.cumsum(tokens)])
     first, last = np.array(list(spans), dtype=np.int64).T
     first, last = whole.edges[1:].searchsorted(first, "right"), whole.edges[:-1].searchsorted(last)
-    starts = np.append(whole.wholes, len(whole))
-    ends = np.append(0, whole.wholes.searchsorted(whole.wholes, "right"))
+    starts = np.append(wholes, len(whole))
+    ends = np.append(0, wholes.searchsorted(wholes, "right"))
     steps = np.zeros(len(whole) + 1, dtype=np.int64)
     np.add.at(steps, starts[before.searchsorted(before[first] - around)], 1)
     np.add.at(steps, ends[before.searchsorted(before[last] + around, "right") - 1], -1)
