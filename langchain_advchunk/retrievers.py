@@ -28,7 +28,7 @@ from advchunk.retrieval.passages import PassageOrder, check_sizes
 from advchunk.retrieval.query_language import Languages, fit_to_language
 from advchunk.retrieval.rankings import DEPTH
 from advchunk.retrieval.search import Search, SearchMode
-from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood, characters_of
+from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.detection import AUTO
 from langchain_advchunk.collection import (
@@ -235,7 +235,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         tokens = (FARTHEST if call.search.neighbors else 0) + (self._cutter.around if call.is_cut else 0)
         if self._has_chunks or (self.texts is None and (not tokens or call.chunk_filter == _StoreFilter(None))):
             return Neighborhood()
-        return self._surroundings.read(hits, characters_of(tokens, hits, self._cutter.counter))
+        return self._surroundings.read(hits, self._cutter.reach(hits, tokens))
 
     def _call(self, kwargs: dict[str, Any]) -> _Call:
         """Return the settings of one search, from the retriever's own and those of `invoke`."""

@@ -35,7 +35,7 @@ from advchunk.retrieval.neighbors import FARTHEST
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.query_language import Languages
 from advchunk.retrieval.search import Search
-from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood, as_surroundings, characters_of
+from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood, as_surroundings
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.detection import AUTO
 from llamaindex_advchunk.base import exclusions, hidden_keys, node_spans, presentation, users_metadata
@@ -217,7 +217,7 @@ class PoolReader:
         """
         hits = list(map(to_hit, nodes))
         source = self.texts if has_nodes else self.stored
-        return source.read(hits, characters_of(tokens, hits, self.cutter.counter) if tokens else 0)
+        return source.read(hits, self.cutter.reach(hits, tokens) if tokens else 0)
 
     def read(self, nodes: Iterable[BaseNode], *, around: Neighborhood | None = None) -> Pool:
         """Return nodes with their places.

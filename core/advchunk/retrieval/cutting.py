@@ -212,9 +212,9 @@ class PassageCutter:
         evidence = self._evidence(question, hits, self._around(hits, beside, texts), budget)
         return [evidence.sentence(unit) for unit in range(len(evidence.scores))]
 
-    def reach(self, hits: Iterable[Hit]) -> float:
-        """Return ``around`` in characters, by the texts of hits."""
-        return characters_of(self.around, hits, self._known_counts)
+    def reach(self, hits: Iterable[Hit], tokens: float | None = None) -> float:
+        """Return ``around``, or as many ``tokens``, in characters, by the texts of hits."""
+        return characters_of(self.around if tokens is None else tokens, hits, self._known_counts)
 
     def within(self, language: str, embedder: object = None, tokenizer: TokenizerLike = None) -> Self:
         """Return the cutter with a retriever's language and tokenizer, or that of its embedder, in place of those that

@@ -170,32 +170,27 @@ class UnitReader:
     def read(self, excerpt: Excerpt) -> Reading:
         """Return the units of a text, wherever it is in its document."""
         excerpt = excerpt._replace(offset=min(excerpt.offset, 1))
-        reading = self._recall(excerpt)
-        return self._keep(excerpt, None, self._read(excerpt)) if reading is None else reading
+        return self._remembered(excerpt, None, lambda: self._read(excerpt))
 
     def read_chunk(self, chunk: Chunk, text: str, span: Span, start: int, source: str) -> Reading:
         """Return the units of the text of a span of a chunk from ``start`` on (`Excerpt.of`). Of a chunk that was read
         before, metadata is only compared.
         """
-        key = id(chunk), start, source
-        reading = self._recall(key, (chunk, chunk.metadata))
-        if reading is not None:
-            return reading
-        own = chunk, dict(chunk.metadata)
-        return self._keep(key, own, self.read(Excerpt.of(chunk, text, span, start, source)))
+        key, own = (id(chunk), start, source), (chunk, dict(chunk.metadata))
+        return self._remembered(key, own, lambda: self.read(Excerpt.of(chunk, text, span, start, source)))
 
-    def _recall(self, key: Hashable, own: Any = None) -> Reading | None:
-        """Return the units under a key, if they are those of its ``own`` chunk and metadata."""
+    def _remembered(self, key: Hashable, own: Any, read: Callable[[], Reading]) -> Reading:
+        """Return what was read under a key from the same chunk and metadata, ``own``, or read it now."""
         kept = self._latest.get(key) or self._older.get(key)
-        return self._keep(key, *kept) if kept is not None and kept[0] == own else None
-
-    def _keep(self, key: Hashable, own: Any, reading: Reading) -> Reading:
+        if kept is None or kept[0] != own:
+            kept = own, read()
         if key not in self._latest:
-            self._bytes += getsizeof(reading.text) + reading.columns.nbytes + reading.numbers.nbytes + _LAYOUT_BYTES
-        self._latest[key] = own, reading
+            arrays = kept[1].columns.nbytes + kept[1].numbers.nbytes
+            self._bytes += getsizeof(kept[1].text) + arrays + _LAYOUT_BYTES
+        self._latest[key] = kept
         if self._bytes > _REMEMBERED // 2:
             self._latest, self._older, self._bytes = {}, self._latest, 0
-        return reading
+        return kept[1]
 
     def _read(self, excerpt: Excerpt) -> Reading:
         layout = _Layout.of(excerpt, self.counter)
