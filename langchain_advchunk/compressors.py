@@ -10,13 +10,11 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import BeforeValidator, Field, PrivateAttr, SkipValidation
 
 from advchunk.errors import checked, is_integer, require
-from advchunk.models.counters import as_counter
 from advchunk.retrieval import PassageCutter, Ranking
 from advchunk.retrieval.cutting import as_cutter
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.surroundings import CheckedSurroundings
 from advchunk.retrieval.warning_log import WarningLog
-from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO
 from langchain_advchunk.collection import UNPLACED, document_name, read_hits, to_document, to_hit
 from langchain_advchunk.settings import CheckedModel
@@ -66,7 +64,6 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
     document_key: str | Callable[[Document], str] | None = None
     cutter: Annotated[Any, BeforeValidator(as_cutter)] = PassageCutter()
 
-    _counter: Counter = PrivateAttr()
     _cutter: PassageCutter = PrivateAttr()
     _surroundings: CheckedSurroundings = PrivateAttr()
     _warnings: WarningLog = PrivateAttr(default_factory=WarningLog)
@@ -76,8 +73,7 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
         super().__init__(**kwargs)
         require(is_integer(self.budget, 1), "budget must be a whole number >= 1", self.budget)
         self._surroundings = surroundings_of(self.texts, self.document_key, self._warnings)
-        self._counter = as_counter(self.cutter.tokenizer)
-        self._cutter = self.cutter.within(AUTO, self._counter)
+        self._cutter = self.cutter.within(AUTO)
         self._cutter.cut("", ())  # loads the tokenizer at once, and in one thread
 
     @checked
@@ -87,11 +83,11 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
         """Return passages for a query from documents, of which the best come first; these are not changed."""
         hits = [to_hit(document, self._name) for document in documents]
         around = self._surroundings.read(hits, self._cutter.reach(hits))
-        collection, alone = read_hits(hits, documents, self._name, self._counter, around)
+        collection, alone = read_hits(hits, documents, self._name, self._cutter.counter, around)
         if alone:
             self._warnings.warn("places", UNPLACED, alone, len(documents))
         ranking = Ranking.from_hits(range(len(documents)))
-        passages = collection.passages(query, ranking, self.budget, self._counter, self._cutter, self.order)
+        passages = collection.passages(query, ranking, self.budget, self._cutter.counter, self._cutter, self.order)
         return list(map(to_document, passages))
 
     def _name(self, document: Document) -> str:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, PrivateAttr, SkipValidation
 
 from advchunk.errors import checked, is_instance, is_integer, require
-from advchunk.models.counters import as_counter
 from advchunk.models.embedders import CheckedEmbedder, as_embedder
 from advchunk.retrieval import Hit, LexicalIndex, PassageCutter, Ranking
 from advchunk.retrieval.collection import Collection
@@ -29,9 +28,8 @@ from advchunk.retrieval.passages import PassageOrder, check_sizes
 from advchunk.retrieval.query_language import Languages, fit_to_language
 from advchunk.retrieval.rankings import DEPTH
 from advchunk.retrieval.search import Search, SearchMode
-from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood, characters_of
+from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood
 from advchunk.retrieval.warning_log import WarningLog
-from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO
 from langchain_advchunk.collection import (
     UNPLACED,
@@ -142,20 +140,19 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         """Take the parameters that the class documents."""
         super().__init__(**kwargs)
         self._check()
+        self._cutter = self.cutter.within(AUTO, self._embeddings)
+        self._cutter.cut("", ())  # loads the tokenizer at once, and in one thread
         chunks = self.chunks or ()
         self._surroundings = self._read_from()
         documents = {self._name(chunk): chunk for chunk in chunks}.values()
         texts = self._surroundings.read((to_hit(chunk, self._name) for chunk in documents), 0).texts
-        self._collection = read_chunks(chunks, self._name, self._counter, texts)
+        self._collection = read_chunks(chunks, self._name, self._cutter.counter, texts)
         self._table = ChunkTable(self._collection, self._name)
-        language = self.cutter.language or AUTO
         if self._search.mode != "dense":
             contents = [chunk.page_content for chunk in self._collection.items]
-            words, languages = LexicalIndex(contents), Languages(contents, language)
+            words, languages = LexicalIndex(contents), Languages(contents, self._cutter.language or AUTO)
             self._collection = self._collection.with_words(words, languages)
             words.scores("")  # makes the matrix of all words before the first search
-        self._cutter = self.cutter.within(language, self._counter)
-        self._cutter.cut("", ())  # loads the tokenizer at once, and in one thread
 
     def _check(self) -> None:
         sources = [source for source in (self.vectorstore, self.retriever) if source is not None]
@@ -169,7 +166,6 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         require(is_integer(self.depth, 1), "depth must be a whole number >= 1", self.depth)
         require(self.id_key is None or self._has_chunks, "id_key needs chunks", self.id_key)
         self._filter(self.search_kwargs, self.chunk_filter)  # raises if a filter cannot be applied to chunks
-        _ = self._counter  # raises on anything else
 
     def _check_mode(self, search: Search) -> None:
         rule = "mode must be 'lexical' without a vectorstore or retriever, and 'dense' without chunks"
@@ -188,10 +184,6 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
     def _search(self) -> Search:
         mode: SearchMode = "dense" if not self._has_chunks else "hybrid" if self._has_vectors else "lexical"
         return self.search or Search(mode, neighbors=True)
-
-    @property
-    def _counter(self) -> Counter:
-        return as_counter(self.cutter.tokenizer, self._embeddings)
 
     @property
     def _embeddings(self) -> Any:
@@ -243,7 +235,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         tokens = (FARTHEST if call.search.neighbors else 0) + (self._cutter.around if call.is_cut else 0)
         if self._has_chunks or (self.texts is None and (not tokens or call.chunk_filter == _StoreFilter(None))):
             return Neighborhood()
-        return self._surroundings.read(hits, characters_of(tokens, hits, self._counter))
+        return self._surroundings.read(hits, self._cutter.reach(hits, tokens))
 
     def _call(self, kwargs: dict[str, Any]) -> _Call:
         """Return the settings of one search, from the retriever's own and those of `invoke`."""
@@ -302,7 +294,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
         if call.budget is None:
             passages = collection.results(collection.first(ranking, call.k, search.merge))
             return [to_result(passage, collection.items[passage.hits[0].chunk.index]) for passage in passages]
-        options = (call.budget, self._counter, self._cutter, self.order, search.merge)
+        options = (call.budget, self._cutter.counter, self._cutter, self.order, search.merge)
         return list(map(to_document, collection.passages(query, ranking, *options, whole_chunks=not call.is_cut)))
 
     def _rank(self, hits: _Hits, call: _Call) -> tuple[Collection[Document], Ranking]:
@@ -324,7 +316,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
             missing.sort(key=lambda i: sort_key(own_chunks[i], hits[i][0], self._name))
             own_hits, documents = [own_chunks[i] for i in missing], [hits[i][0] for i in missing]
             around = self._around(own_hits, call)
-            others, alone = read_hits(own_hits, documents, self._name, self._counter, around)
+            others, alone = read_hits(own_hits, documents, self._name, self._cutter.counter, around)
             if (call.search.neighbors or call.budget) and not self._has_chunks and alone:
                 self._warnings.warn("places", UNPLACED, alone, len(hits))
             for number, i in enumerate(missing, len(collection)):

@@ -98,7 +98,7 @@ class StoreChunks:
         require(self._find is not None, rule, self.name)
         is_key = document_key is None or isinstance(document_key, str)
         require(is_key, "document_key must be a metadata key", document_key)
-        self._key, self._warnings = document_key, WarningLog()
+        self._key, self._warnings, self._name = document_key, WarningLog(), partial(document_name, key=document_key)
 
     def read(self, hits: Sequence[Hit], reach: float) -> Neighborhood:
         """Return the chunks within ``reach`` characters of hits, and the hits themselves."""
@@ -111,9 +111,6 @@ class StoreChunks:
             self._warnings.warn("most", reason, self.name, _MOST, len(hits))
         chunks = [chunk for chunk in stored if level_of(chunk.metadata) in levels]
         return Neighborhood([to_hit(chunk, self._name) for chunk in chunks], items=chunks)
-
-    def _name(self, document: Document) -> str:
-        return document_name(document, self._key)
 
     def _ranges(self, hits: Sequence[Hit], reach: float) -> list[MetadataRange]:
         """Return the ranges around hits in which chunks start, even those that reach into them."""

@@ -35,9 +35,9 @@ from advchunk.retrieval.neighbors import FARTHEST
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.query_language import Languages
 from advchunk.retrieval.search import Search
-from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood, as_surroundings, characters_of
+from advchunk.retrieval.surroundings import CheckedSurroundings, Neighborhood, as_surroundings
 from advchunk.retrieval.warning_log import WarningLog
-from advchunk.text.counters import Counter
+from advchunk.text.detection import AUTO
 from llamaindex_advchunk.base import exclusions, hidden_keys, node_spans, presentation, users_metadata
 
 _NAMES = ("file_path", "file_name")  # metadata keys of a document's name
@@ -94,7 +94,7 @@ class Pool:
         else:
             if is_cut and (search is None or nodes.hierarchy.is_flat):
                 nodes = self._unified(nodes, ranking, texts)
-            options = budget, reader.counter, reader.cutter, order, merge
+            options = budget, reader.cutter.counter, reader.cutter, order, merge
             passages = nodes.passages(query, ranking, *options, whole_chunks=not is_cut)
         results = list[NodeWithScore]()
         for passage in passages:
@@ -195,19 +195,18 @@ class Pool:
 class PoolReader:
     """Reads nodes, and finds their places.
 
-    ``counter``: counts tokens. ``once``: logs warnings. ``texts``: source of the documents of nodes. ``stored``: source
-    of the nodes around hits as well, which is read if no nodes are known. ``objects``: chunks by the ``index_id`` of
-    their rows. ``filters``: of the nodes that may be returned. ``language``: of the words by which nodes are searched;
-    None if they are not. ``cutter``: cuts passages, unless they are ``whole_chunks``.
+    ``once``: logs warnings. ``texts``: source of the documents of nodes. ``stored``: source of the nodes around hits as
+    well, which is read if no nodes are known. ``objects``: chunks by the ``index_id`` of their rows. ``filters``: of
+    the nodes that may be returned. ``has_words``: True if nodes are searched by words. ``cutter``: counts tokens, and
+    cuts passages, unless they are ``whole_chunks``.
     """
 
-    counter: Counter
     once: WarningLog
     texts: CheckedSurroundings = field(default_factory=lambda: as_surroundings(None))
     stored: CheckedSurroundings = field(default_factory=lambda: as_surroundings(None))
     objects: Mapping[str, Any] = field(default_factory=dict)
     filters: MetadataFilters | None = None
-    language: str | None = None
+    has_words: bool = False
     cutter: PassageCutter = PassageCutter()  # noqa: RUF009
     whole_chunks: bool = False
 
@@ -218,7 +217,7 @@ class PoolReader:
         """
         hits = list(map(to_hit, nodes))
         source = self.texts if has_nodes else self.stored
-        return source.read(hits, characters_of(tokens, hits, self.counter) if tokens else 0)
+        return source.read(hits, self.cutter.reach(hits, tokens) if tokens else 0)
 
     def read(self, nodes: Iterable[BaseNode], *, around: Neighborhood | None = None) -> Pool:
         """Return nodes with their places.
@@ -249,9 +248,10 @@ class PoolReader:
         collection = self._place(own, texts, are_all=are_all)
         allowed = [self.filters is None or _passes(node, self.filters) for node in own]
         collection = replace(collection, allowed=np.array(allowed, bool))
-        if are_all and self.language is not None:
+        if are_all and self.has_words:
             contents = [node.get_content(MetadataMode.EMBED) for node in own]
-            collection = collection.with_words(LexicalIndex(contents), Languages(contents, self.language))
+            languages = Languages(contents, self.cutter.language or AUTO)
+            collection = collection.with_words(LexicalIndex(contents), languages)
         return Pool(collection, numbers, self)
 
     def _chunk(self, node: BaseNode, nodes: Mapping[str, BaseNode]) -> BaseNode:
@@ -288,7 +288,7 @@ class PoolReader:
         above = [node.parent_node.node_id if are_all and node.parent_node else None for node in nodes]
         hierarchy = ChunkHierarchy.of([node.node_id for node in nodes], above)
         collection = Collection.of(
-            nodes, chunks, keys, names, self.counter, order=order, texts=own_texts, hierarchy=hierarchy
+            nodes, chunks, keys, names, self.cutter.counter, order=order, texts=own_texts, hierarchy=hierarchy
         )
         if unplaced:
             reason = (

@@ -18,7 +18,6 @@ from llama_index.core.vector_stores import MetadataFilters
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
 from advchunk.errors import checked, is_integer, require
-from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, as_cutter
 from advchunk.retrieval.passages import PassageOrder, check_order, check_sizes
@@ -137,8 +136,7 @@ class AdvchunkRetriever(BaseRetriever):
         self._index, self._retriever, self._mode = index, retriever, mode
         self._top_k, self._budget, self._order = similarity_top_k or 5, budget, order
         self._depth, self._filters = max(depth, self._top_k if budget is None else DEPTH_TO_CUT), filters
-        cutter = as_cutter(cutter)
-        counter, language = as_counter(cutter.tokenizer, getattr(index, "_embed_model", None)), cutter.language or AUTO
+        cutter = as_cutter(cutter).within(AUTO, getattr(index, "_embed_model", None))
         self._nodes = None if nodes is None else check_nodes(nodes)
         self._ids = list[str]()  # of the nodes in the index when it was last read
         self._pool: Pool | None = None
@@ -148,17 +146,15 @@ class AdvchunkRetriever(BaseRetriever):
         super().__init__(callback_manager=callback_manager, object_map=object_map, verbose=verbose)
         sources_of_texts: list[Any] = [texts] + ([] if index is None else [documents_in(index.docstore)])
         store = index.vector_store if index is not None and texts is None and can_find(index.vector_store) else None
-        words_in = None if mode == "dense" else language
         self._asks_store = store is not None
         self._source = PoolReader(
-            counter,
             self._once,
             surroundings_of(sources_of_texts, self._once),
             surroundings_of([*sources_of_texts, store], self._once),
             self.object_map,
             filters,
-            words_in,
-            cutter.within(language, counter),
+            mode != "dense",
+            cutter,
             whole_chunks,
         )
 
@@ -310,7 +306,6 @@ class PassagePostprocessor(PlainFields, BaseNodePostprocessor):
 
     def _read(self) -> PoolReader:
         if self._reader is None:
-            source, counter = surroundings_of(self.texts, self._once), as_counter(self.cutter.tokenizer)
-            cutter = self.cutter.within(AUTO, counter)
-            self._reader = PoolReader(counter, self._once, source, source, cutter=cutter)
+            source = surroundings_of(self.texts, self._once)
+            self._reader = PoolReader(self._once, source, source, cutter=self.cutter.within(AUTO))
         return self._reader

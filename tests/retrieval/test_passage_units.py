@@ -145,7 +145,7 @@ def test_texts_that_were_read_before_are_read_once():
     first, second = reader.read(Excerpt("Tea is hot. ")), reader.read(Excerpt("Rum is cold.", offset=12))
     assert reader.read(Excerpt("Rum is cold.", offset=40)) is second
     assert reader.read(Excerpt("Tea is hot. ")) is first
-    assert [reading.tokens.tolist() for reading in (first, second)] == [[12], [12]]
+    assert [reading.columns[2].tolist() for reading in (first, second)] == [[12], [12]]
 
 
 def test_metadata_of_a_chunk_that_was_read_before_is_read_after_changes_alone(monkeypatch):

@@ -109,7 +109,7 @@ class BaseRetriever(ABC):
     @checked
     def remove(self, *documents: str) -> None:
         """Remove documents, those that are there."""
-        self._change({}, _names_of(documents), {})
+        self._change({}, documents, {})
 
     def _adding(
         self,
@@ -119,6 +119,9 @@ class BaseRetriever(ABC):
         notes: Mapping[str, Any] | None = None,
     ) -> Plan[None]:
         groups = self._checked(chunks, texts := texts or {})
+        removed = [*removed]
+        are_names = all(isinstance(name, str) for name in removed)
+        require(are_names, "names of documents to remove must be a collection of strings", removed)
         rows = iter((yield from self._rows_of(groups)))
         added = {
             name: IndexedDocument(
@@ -126,21 +129,11 @@ class BaseRetriever(ABC):
             )
             for name, group in groups.items()
         }
-        self._change(added, _names_of(removed), notes or {})
+        self._change(added, removed, notes or {})
 
     def _checked(self, chunks: Mapping[str, Sequence[Chunk]], texts: Mapping[str, str]) -> dict[str, list[Chunk]]:
         """Return the chunks of each document that can be found, with their tokens."""
-        rule = "chunks must be a mapping from the name of a document to its chunks"
-        require(isinstance(chunks, Mapping), rule, chunks)
-        wrong: list[Any] = [name for name in chunks if not isinstance(name, str)]
-        require(not wrong, "names of documents must be strings", wrong[:1])
-        wrong = [group for group in chunks.values() if not isinstance(group, Iterable)]
-        groups = {name: list(group) for name, group in chunks.items() if not wrong}
-        wrong += [chunk for group in groups.values() for chunk in group if not isinstance(chunk, Chunk)]
-        require(not wrong, "the chunks of a document must be a list of chunks of the core", *wrong[:1] or [None])
-        is_mapping = isinstance(texts, Mapping) and all(isinstance(text, str) for text in texts.values())
-        require(is_mapping, "texts must be a mapping from the name of a document to its text", texts)
-        groups = {name: [chunk for chunk in group if chunk.embed_text] for name, group in groups.items()}
+        groups = {name: [chunk for chunk in group if chunk.embed_text] for name, group in chunks.items()}
         for name, text in texts.items():
             wrong = [chunk.text for chunk in groups.get(name, []) if chunk.spans and not is_verbatim(chunk, text)]
             require(not wrong, f"chunks must have the text at their spans; in {name!r} they have another", wrong[:1])
@@ -274,7 +267,7 @@ class BaseRetriever(ABC):
 
     @cached_property
     def _cutter(self) -> PassageCutter:
-        return self._own_cutter.within(self._language, self._counter)
+        return self._own_cutter.within(self._language, self._model, self._tokenizer)
 
     def _rows_of(self, groups: Mapping[str, Sequence[Chunk]]) -> Plan[list[Floats]]:
         """Return the rows of each chunk, and embed those without; none for a search by words alone."""
@@ -314,11 +307,3 @@ def _run(asked: _Asked[_Answer]) -> _Answer:
 async def _arun(asked: _Asked[_Answer]) -> _Answer:
     embedding, respond = asked
     return await asyncio.to_thread(respond, await anext(adrive([embedding])))
-
-
-def _names_of(documents: Iterable[str]) -> list[str]:
-    """Return names of documents as a list; raise `ConfigurationError` for a name in place of a list, or for no name."""
-    names = [documents] if isinstance(documents, str) or not isinstance(documents, Iterable) else [*documents]
-    is_list = names != [documents] and all(isinstance(name, str) for name in names)
-    require(is_list, "names of documents to remove must be a collection of strings", documents)
-    return names

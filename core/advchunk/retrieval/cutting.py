@@ -31,7 +31,7 @@ from advchunk.retrieval.passage_units import (
     runs_of_chunks,
     share_of_words,
 )
-from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_hits, check_order, sort_passages, with_lines
+from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_hits, check_sizes, sort_passages, with_lines
 from advchunk.retrieval.surroundings import Neighborhood, SurroundingsLike, as_surroundings, characters_of
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import CallableCounter, Counter
@@ -130,7 +130,6 @@ class PassageCutter:
     def __post_init__(self) -> None:
         check_fields(self)
         _ = self.language is None or check_language(self.language)
-        require(isinstance(self.scoring, WindowScoring), "scoring must be a WindowScoring", self.scoring)
         _check_coverage(self.min_coverage)
         _ = self.scorer is None or self._scorer
         weights = {"hit_weight": self.hit_weight, "scorer_weight": self.scorer_weight or 0.0}
@@ -174,11 +173,7 @@ class PassageCutter:
             code.
         min_coverage : as that of the cutter, which None is.
         """
-        require(is_integer(budget, 1), "budget must be a whole number >= 1", budget)
-        check_order(order)
-        rule = "files must be a mapping from the names of documents to those of files"
-        is_mapping = isinstance(files, Mapping) and all(isinstance(name, str) for name in files.values())
-        require(files is None or is_mapping, rule, files)
+        check_sizes(budget=budget)
         hits = check_hits(hits, "hits")
         around = self._around(hits, beside, texts)
         evidence = self._evidence(question, hits, around, budget, files or {})
@@ -217,13 +212,16 @@ class PassageCutter:
         evidence = self._evidence(question, hits, self._around(hits, beside, texts), budget)
         return [evidence.sentence(unit) for unit in range(len(evidence.scores))]
 
-    def reach(self, hits: Iterable[Hit]) -> float:
-        """Return ``around`` in characters, by the texts of hits."""
-        return characters_of(self.around, hits, self._known_counts)
+    def reach(self, hits: Iterable[Hit], tokens: float | None = None) -> float:
+        """Return ``around``, or as many ``tokens``, in characters, by the texts of hits."""
+        return characters_of(self.around if tokens is None else tokens, hits, self._known_counts)
 
-    def within(self, language: str, counter: Counter) -> Self:
-        """Return the cutter with a retriever's language and counter in place of those that it leaves open."""
-        return replace(self, language=self.language or check_language(language), tokenizer=self.tokenizer or counter)
+    def within(self, language: str, embedder: object = None, tokenizer: TokenizerLike = None) -> Self:
+        """Return the cutter with a retriever's language and tokenizer, or that of its embedder, in place of those that
+        it leaves open.
+        """
+        counter = as_counter(tokenizer if self.tokenizer is None else self.tokenizer, embedder)
+        return replace(self, language=self.language or check_language(language), tokenizer=counter)
 
     def highlights(self, question: str, hits: Iterable[Hit]) -> list[Hit]:
         """Return hits with their ``highlights``: the spans of the sentences that matter most for a question.
@@ -245,12 +243,13 @@ class PassageCutter:
         return as_scorer(self.scorer)
 
     @cached_property
-    def _counter(self) -> Counter:
+    def counter(self) -> Counter:
+        """The tokenizer as a counter."""
         return as_counter(self.tokenizer)
 
     @cached_property
     def _known_counts(self) -> Counter:
-        return CallableCounter(lru_cache(_COUNTED)(self._counter))
+        return CallableCounter(lru_cache(_COUNTED)(self.counter))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the parameters, without what has been read."""
@@ -262,7 +261,7 @@ class PassageCutter:
         language = language_of_all([hit.chunk.text for hit in hits]) if language == AUTO else language
         readers: dict[str, UnitReader] = self.__dict__.setdefault("readers", {})
         if language not in readers or readers[language].is_full:
-            readers[language] = UnitReader(self._counter, language)
+            readers[language] = UnitReader(self.counter, language)
         return readers[language]
 
     def _around(self, hits: Sequence[Hit], beside: Iterable[Hit], texts: SurroundingsLike | None) -> Neighborhood:
@@ -292,7 +291,7 @@ class PassageCutter:
             own = self.scoring.judge(scores + of_hits, score, table.regions, table.tokens, _JUDGED)
             scores = own if self.scorer_weight is None else scores + self.scorer_weight * own
         scores = self.scoring.support(scores + of_hits, table.documents, table.tokens, table.middles, budget)
-        return _Evidence(sources, table, asked, scores, self._counter, self.context)
+        return _Evidence(sources, table, asked, scores, self.counter, self.context)
 
     def _read(
         self, question: str, hits: Sequence[Hit], around: Neighborhood, files: Mapping[str, str]
@@ -339,7 +338,7 @@ class PassageCutter:
             own = group
             if text is not None:
                 finder = Finder(text)
-                own = [(_placed(hit, finder), evidence) for hit, evidence in group]
+                own = [(replace(hit, chunk=place_in_text(hit.chunk, finder)), evidence) for hit, evidence in group]
             own.sort(key=lambda pair: (pair[0].chunk.spans, pair[0].chunk.text, pair[0].chunk.index))
             placed, alone = list[tuple[Hit, float]](), list[tuple[Hit, float]]()
             for pair in own:
@@ -559,12 +558,6 @@ def _highlights(hit: Hit, sentences: Iterable[tuple[Span, float]]) -> tuple[Span
     }
     least = max(parts.values(), default=0.0) / 2
     return tuple(sorted(part for part, score in parts.items() if score >= least > 0))
-
-
-def _placed(hit: Hit, finder: Finder) -> Hit:
-    """Return a hit at the place of its chunk in a text."""
-    chunk = place_in_text(hit.chunk, finder)
-    return hit if chunk is hit.chunk else replace(hit, chunk=chunk)
 
 
 def _distance(spans: Sequence[Span], other: Span) -> int:

@@ -86,9 +86,8 @@ class WindowScoring:
         check_fields(self)
         require(len(self.lengths) > 0 and min(self.lengths) > 0, "lengths must be > 0, at least one", self.lengths)
         require(self.k1 >= 0 and 0 <= self.b <= 1, "k1 must be >= 0, and b between 0 and 1", (self.k1, self.b))
-        require(
-            self.temperature > 0 and self.reach > 0, "temperature and reach must be > 0", (self.temperature, self.reach)
-        )
+        scales = self.temperature, self.reach
+        require(min(scales) > 0, "temperature and reach must be > 0", scales)
         require(is_integer(self.depth, 1), "depth must be a whole number >= 1", self.depth)
         require(self.weight >= 0, "weight must be >= 0", self.weight)
 

@@ -90,23 +90,6 @@ class Reading:
     def __len__(self) -> int:
         return len(self.edges) - 1
 
-    @property
-    def tokens(self) -> Ints:
-        """The tokens of each unit: (n,)."""
-        tokens: Ints = self.columns[2]
-        return tokens
-
-    @property
-    def wholes(self) -> Ints:
-        """The whole of each unit: (n,)."""
-        wholes: Ints = self.columns[6]
-        return wholes
-
-    @property
-    def size(self) -> int:
-        """About the bytes in memory."""
-        return getsizeof(self.text) + self.columns.nbytes + self.numbers.nbytes + _LAYOUT_BYTES
-
     def part(self, first: int, last: int) -> Reading:
         """Return units ``first`` to ``last - 1``, at their offsets in the text."""
         if first == 0 and last == len(self):
@@ -187,32 +170,27 @@ class UnitReader:
     def read(self, excerpt: Excerpt) -> Reading:
         """Return the units of a text, wherever it is in its document."""
         excerpt = excerpt._replace(offset=min(excerpt.offset, 1))
-        reading = self._recall(excerpt)
-        return self._keep(excerpt, None, self._read(excerpt)) if reading is None else reading
+        return self._remembered(excerpt, None, lambda: self._read(excerpt))
 
     def read_chunk(self, chunk: Chunk, text: str, span: Span, start: int, source: str) -> Reading:
         """Return the units of the text of a span of a chunk from ``start`` on (`Excerpt.of`). Of a chunk that was read
         before, metadata is only compared.
         """
-        key = id(chunk), start, source
-        reading = self._recall(key, (chunk, chunk.metadata))
-        if reading is not None:
-            return reading
-        own = chunk, dict(chunk.metadata)
-        return self._keep(key, own, self.read(Excerpt.of(chunk, text, span, start, source)))
+        key, own = (id(chunk), start, source), (chunk, dict(chunk.metadata))
+        return self._remembered(key, own, lambda: self.read(Excerpt.of(chunk, text, span, start, source)))
 
-    def _recall(self, key: Hashable, own: Any = None) -> Reading | None:
-        """Return the units under a key, if they are those of its ``own`` chunk and metadata."""
+    def _remembered(self, key: Hashable, own: Any, read: Callable[[], Reading]) -> Reading:
+        """Return what was read under a key from the same chunk and metadata, ``own``, or read it now."""
         kept = self._latest.get(key) or self._older.get(key)
-        return self._keep(key, *kept) if kept is not None and kept[0] == own else None
-
-    def _keep(self, key: Hashable, own: Any, reading: Reading) -> Reading:
+        if kept is None or kept[0] != own:
+            kept = own, read()
         if key not in self._latest:
-            self._bytes += reading.size
-        self._latest[key] = own, reading
+            arrays = kept[1].columns.nbytes + kept[1].numbers.nbytes
+            self._bytes += getsizeof(kept[1].text) + arrays + _LAYOUT_BYTES
+        self._latest[key] = kept
         if self._bytes > _REMEMBERED // 2:
             self._latest, self._older, self._bytes = {}, self._latest, 0
-        return reading
+        return kept[1]
 
     def _read(self, excerpt: Excerpt) -> Reading:
         layout = _Layout.of(excerpt, self.counter)
@@ -631,11 +609,12 @@ def runs_of_chunks(chunks: Sequence[Chunk], reader: UnitReader, source: str = ""
 
 def runs_in_text(whole: Reading, spans: Iterable[Span], around: float) -> list[Run]:
     """Return the runs of a text that spans are in, with so many tokens on either side of each, and whole rows."""
-    before = np.concatenate([[0], np.cumsum(whole.tokens)])
+    tokens, wholes = whole.columns[[2, 6]]
+    before = np.concatenate([[0], np.cumsum(tokens)])
     first, last = np.array(list(spans), dtype=np.int64).T
     first, last = whole.edges[1:].searchsorted(first, "right"), whole.edges[:-1].searchsorted(last)
-    starts = np.append(whole.wholes, len(whole))
-    ends = np.append(0, whole.wholes.searchsorted(whole.wholes, "right"))
+    starts = np.append(wholes, len(whole))
+    ends = np.append(0, wholes.searchsorted(wholes, "right"))
     steps = np.zeros(len(whole) + 1, dtype=np.int64)
     np.add.at(steps, starts[before.searchsorted(before[first] - around)], 1)
     np.add.at(steps, ends[before.searchsorted(before[last] + around, "right") - 1], -1)

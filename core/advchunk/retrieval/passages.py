@@ -240,7 +240,6 @@ def assemble_passages(
     Seven eight. | a.txt, line 1, characters 31-43
     """
     require(budget >= 1, "budget must be >= 1", budget)
-    check_order(order)
     texts = {} if texts is None else texts
     passages, refused, seen = list[Passage](), list[Passage](), set[tuple[str, tuple[Span, ...], str]]()
     for hit in hits:

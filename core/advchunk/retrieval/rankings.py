@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Self, TypeAlias, get_args
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,7 +147,6 @@ def fuse(
     """
     require(len(rankings) > 0, "rankings must not be empty", len(rankings))
     require(depth >= 1, "depth must be >= 1", depth)
-    require(method in get_args(FusionMethod), f"method must be one of {get_args(FusionMethod)}", method)
     weights = [1.0] * len(rankings) if weights is None else weights
     valid = len(weights) == len(rankings) and all(0 <= weight < np.inf for weight in weights)
     require(valid, f"weights must be {len(rankings)} finite numbers >= 0", weights)

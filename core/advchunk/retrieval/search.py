@@ -60,13 +60,7 @@ class Search:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        require(self.mode in get_args(SearchMode), f"mode must be one of {get_args(SearchMode)}", self.mode)
-        methods = get_args(FusionMethod)
-        require(self.fusion in methods, f"fusion must be one of {methods}", self.fusion)
         require(is_number(self.lexical_weight), "lexical_weight must be finite and >= 0", self.lexical_weight)
-        scopes, lengths = get_args(SearchedLevels), get_args(AnswerLength)
-        require(self.levels in scopes, f"levels must be one of {scopes}", self.levels)
-        require(self.answer in lengths, f"answer must be one of {lengths}", self.answer)
         weight, merge = self.section_weight, self.merge
         require(weight is None or is_number(weight), "section_weight must be finite and >= 0, or None", weight)
         require(merge is None or (is_number(merge) and 0 < merge < 1), "merge must be between 0 and 1, or None", merge)
