@@ -597,7 +597,9 @@ def test_view_names_what_cannot_be_read_or_written(two_files, tmp_path):
     page, binary = tmp_path / "page.html", tmp_path / "b.bin"
     page.write_text("old")
     binary.write_bytes(b"\xb6\xff\0")
+    (tmp_path / "empty").mkdir()
     for source, out, says in (
+        (tmp_path / "empty", page, "no file that can be read\n"),
         (tmp_path / "none.md", page, "No such file"),
         (binary, page, f"{binary}: text files must be UTF-8"),
         (two_files[0], tmp_path / "none" / "page.html", "page.html: No such file"),

@@ -450,7 +450,7 @@ def test_too_much_is_refused_before_it_is_read(name, most, message, monkeypatch,
 
 def test_pages_without_text_are_named_in_the_log(caplog):
     pdf.read(Paper().page().text(60, 300, "Text.").page().box(0, 0, 500, 500, 0.5).data(), detector=None)
-    assert "no text on pages 2" in caplog.text
+    assert "no text on page 2," in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -74,11 +74,11 @@ def view_command(
     names = list_inputs(files, inventory, out)
     read = partial(read_input, first, **{**reading, "by_name": "markup" not in options})
     documents, failures = _read(read, names, inventory)
-    if failures and not documents:
-        raise click.ClickException("\n".join(failures))
     for failure in failures:
         click.echo(f"advchunk: {failure}", err=True)
     report_inventory(inventory)
+    if not documents:
+        click.get_current_context().exit(1)
     cutter = PassageCutter(language=options.get("language"), tokenizer=first.counter)
     titles = list(dict.fromkeys(Path(file).name for file in names))
     title = ", ".join(titles[:3] + [f"and {len(titles) - 3} more"] * (len(titles) > 3))

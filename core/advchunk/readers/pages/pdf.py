@@ -83,7 +83,8 @@ def read(
         info = pdfium.properties(pdf)
     unread = sum(unreadable.values())
     if blank:
-        _log.warning("%s: no text on pages %s, which may be scans", name or id, ", ".join(map(str, blank)))
+        named = "s" * (len(blank) > 1), ", ".join(map(str, blank))
+        _log.warning("%s: no text on page%s %s, which may be scans", name or id, *named)
     if unread:
         text = ", ".join(f"{count} on page {page}" for page, count in unreadable.items() if count)
         _log.warning("%s: left out characters that the fonts do not map to Unicode: %s", name or id, text)
