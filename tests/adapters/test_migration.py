@@ -17,7 +17,9 @@ from langchain_text_splitters import (
 from llama_index.core import Document, node_parser
 from llama_index.core.node_parser.text.utils import split_by_sentence_tokenizer
 
-from advchunk import ConfigurationError
+from advchunk import ConfigurationError, names
+from advchunk.chunkers.catalog import chunker_class
+from advchunk.chunkers.other_names import method_hint
 from langchain_advchunk import DefaultEmbeddings, RecursiveSplitter, SemanticThresholdSplitter
 from llamaindex_advchunk import (
     DefaultEmbedding,
@@ -92,6 +94,16 @@ def test_what_the_rows_say_of_ours():
     parser = RecursiveNodeParser(sentence_splitter=split_by_sentence_tokenizer(), vectors="units")
     assert parser.split_text(TEXT) == [TEXT]
     assert HierarchicalNodeParser(levels=[2048, 512, 128]).levels == [2048, 512, 128]
+
+
+def test_names_of_chonkie_lead_to_what_its_table_names():
+    table = GUIDE.read_text(encoding="utf-8").partition("## From chonkie")[2]
+    lines = re.findall(r"^\| (`\w+Chunker`.*) \| (.*) \|$", table, re.MULTILINE)
+    ours = {chunker_class(name).__name__: name for name in names()}
+    for name, cell in ((name, cell) for others, cell in lines for name in re.findall(r"`(\w+Chunker)`", others)):
+        hint = method_hint(name, names()).replace("'", '"')
+        found = [ours[word] for word in re.findall(r"`(\w+)`", cell) if word in ours]
+        assert any(word in hint for word in [*map('"{}"'.format, found), *re.findall(r'`(\w+="\w+")`', cell)]), name
 
 
 CONTRACT = """SUPPLY AGREEMENT
