@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from langchain_core.callbacks import Callbacks
@@ -81,14 +82,12 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
         """Return passages for a query from documents, of which the best come first; these are not changed."""
-        hits = [to_hit(document, self._name) for document in documents]
+        name = partial(document_name, key=self.document_key)
+        hits = [to_hit(document, name) for document in documents]
         around = self._surroundings.read(hits, self._cutter.reach(hits))
-        collection, alone = read_hits(hits, documents, self._name, self._cutter.counter, around)
+        collection, alone = read_hits(hits, documents, name, self._cutter.counter, around)
         if alone:
             self._warnings.warn("places", UNPLACED, alone, len(documents))
         ranking = Ranking.from_hits(range(len(documents)))
         passages = collection.passages(query, ranking, self.budget, self._cutter.counter, self._cutter, self.order)
         return list(map(to_document, passages))
-
-    def _name(self, document: Document) -> str:
-        return document_name(document, self.document_key)

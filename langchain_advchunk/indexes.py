@@ -72,12 +72,8 @@ class IndexRetriever(CheckedModel, BaseRetriever):
     def add_documents(self, documents: Sequence[Document]) -> None:
         """Chunk documents and add them to the index, all or none; replace documents of the same names."""
         sources = [
-            CoreDocument(
-                document.page_content,
-                document_name(document, self.document_key) or document.id or "",
-                metadata=document.metadata,
-            )
-            for document in documents
+            CoreDocument(own.page_content, document_name(own, self.document_key) or own.id or "", metadata=own.metadata)
+            for own in documents
         ]
         add_documents(self._retriever, sources, self.chunker)
 

