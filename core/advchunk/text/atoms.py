@@ -50,7 +50,7 @@ def atom_spans(text: str) -> Iterator[tuple[int, int]]:
             yield atom.span()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AtomKeeper:
     """A tiler that joins the units of another one where an edge would be in an atom; none spans one of ``starts``."""
 
