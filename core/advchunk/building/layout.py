@@ -274,9 +274,8 @@ def _is_indented(text: str, block: Block) -> bool:
 
 def _mark_lines(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
     """Mark the edges at ends of lines inside a block most of whose lines end a unit, unless all units end a line."""
-    ends = [match.end() for match in (_LINE_END if "\r" in text else _UNIX_LINE_END).finditer(text)]
-    places = ((end, bisect_left(edges, end)) for end in ends)
-    at_lines = [end for end, i in places if edges[i] == end and strength[i] == Strength.SENTENCE]
+    ends = (match.end() for match in (_LINE_END if "\r" in text else _UNIX_LINE_END).finditer(text))
+    at_lines = [end for end in ends if edges[i := bisect_left(edges, end)] == end and strength[i] == Strength.SENTENCE]
     if not at_lines:
         return
     marked, inner = list[int](), 0

@@ -21,19 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from advchunk.building import sizes
-from advchunk.building.layout import (
-    SPLIT_APART,
-    Locator,
-    fit_to_blocks,
-    inherited_metadata,
-    join_definitions,
-    keep_headings,
-    plain_levels,
-    prefer_layout,
-    tile_prose,
-    with_inherited_headings,
-)
+from advchunk.building import layout, sizes
 from advchunk.building.sizes import Limits
 from advchunk.chunkers.explanations import MANY, Explanation
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
@@ -291,7 +279,7 @@ class Chunker(Params, ABC):
 
     def _prepared(self, document: Document) -> Document:
         """Return a document with its layout, and without the metadata of ours that its chunks do not inherit."""
-        if document.metadata and (metadata := inherited_metadata(document.metadata)) is not document.metadata:
+        if document.metadata and (metadata := layout.inherited_metadata(document.metadata)) is not document.metadata:
             document = replace(document, metadata=metadata)
         if not document.text.strip():
             return document
@@ -302,9 +290,9 @@ class Chunker(Params, ABC):
         except ConfigurationError as error:
             raise Unreadable(str(error)) from error
         if document.metadata:
-            document = with_inherited_headings(document)
+            document = layout.with_inherited_headings(document)
         is_code = document.markup == "code" and document.text.strip()
-        return join_definitions(document, self.limits(document)) if is_code else document
+        return layout.join_definitions(document, self.limits(document)) if is_code else document
 
     def _log_doubts(self, explanation: Explanation) -> None:
         """Log a warning if most cuts are by size, or if the embedder does not know the language."""
@@ -346,7 +334,7 @@ class Chunker(Params, ABC):
         """Return an explanation whose chunks have indices, ids, and metadata: of document, layout, and algorithm."""
         from advchunk.building.ids import IdGenerator
 
-        document, ids, locate = explanation.document, IdGenerator(), Locator(explanation.document)
+        document, ids, locate = explanation.document, IdGenerator(), layout.Locator(explanation.document)
         source, writer = document.source, MetadataWriter(document.metadata)
         ran: dict[str, Any] = {"chunker": self.algorithm, "fallback_from": failed} if failed else {}
         is_wanted = self.add_scores and "language" not in document.metadata
@@ -526,9 +514,9 @@ class Chunker(Params, ABC):
         """Return the size limits of the chunks of a document."""
         least = self.size("min_tokens") if self.min_tokens else 0
         overlap = self.size("overlap_tokens") if self.overlap_tokens else 0
-        levels = plain_levels(document, self.sentence_tiler)
+        levels = layout.plain_levels(document, self.sentence_tiler)
         limits = Limits(self.max_tokens, least, overlap, self.counter, **levels)
-        if not self.include_context and SPLIT_APART.isdisjoint(map(_KIND, document.blocks or ())):
+        if not self.include_context and layout.SPLIT_APART.isdisjoint(map(_KIND, document.blocks or ())):
             return limits
         from advchunk.building.contexts import with_contexts
 
@@ -536,11 +524,11 @@ class Chunker(Params, ABC):
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return the units the algorithm works on (sentences), each within the limits, with strengths."""
-        return self.fit_units(document, tile_prose(document, self.sentence_tiler), limits)
+        return self.fit_units(document, layout.tile_prose(document, self.sentence_tiler), limits)
 
     def fit_units(self, document: Document, units: Units, limits: Limits) -> Units:
         """Return units that also end where blocks end, keep protected blocks whole, and are within the limits."""
-        return sizes.fit(fit_to_blocks(units, document), limits)
+        return sizes.fit(layout.fit_to_blocks(units, document), limits)
 
     def fingerprint(self) -> str:
         """Return 16 hex digits that change when parameters or resources change in a way that may change the chunks."""
@@ -599,7 +587,7 @@ class SegmentingChunker(Chunker):
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:
         """Return a segmentation whose cuts are where the layout allows, and near edges where it is strong."""
-        return prefer_layout(units, keep_headings(units, segmentation), self._weight)
+        return layout.prefer_layout(units, layout.keep_headings(units, segmentation), self._weight)
 
     @abstractmethod
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
