@@ -264,10 +264,6 @@ class Units:
             raise ConfigurationError(msg)
         return self.sizes
 
-    def with_sizes(self, counts: Callable[[Sequence[str]], Ints]) -> Units:
-        """Return the units with ``sizes``, counting them unless they have been counted."""
-        return self if self.sizes is not None else Units(self.text, self.edges, counts(self.strings()), self.strength)
-
     def hard_breaks(self) -> Ints:
         """Return the edges that no chunk crosses, including the first edge."""
         is_break = self.strength >= Strength.HARD_BREAK

@@ -12,10 +12,9 @@ import logging
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from advchunk.errors import ConfigurationError, first_line
 
@@ -34,8 +33,7 @@ PACKAGES: Final = (
 _log = logging.getLogger("advchunk")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Registration:
+class Registration(NamedTuple):
     """A row of the table.
 
     Parameters
@@ -76,7 +74,7 @@ class Registration:
     refines: tuple[str, ...] = ()
     metadata_keys: tuple[str, ...] = ()
     takes: Literal["text", "bytes"] | None = "text"
-    target: Any = field(default=None, repr=False)
+    target: Any = None
 
     @property
     def is_ours(self) -> bool:
@@ -183,7 +181,7 @@ def _declared_tables() -> Iterator[Registration]:
     for point in _entry_points("advchunk.tables"):
         try:
             for row in point.load():
-                yield replace(row, source=row.source or _package(point))
+                yield row._replace(source=row.source or _package(point))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - as in `_load`
             _warn("advchunk.tables", point.name, _package(point), f"{type(error).__name__}: {first_line(error)}")
 

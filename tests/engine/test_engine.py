@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from advchunk.engine import Complete, Embed, Job, Scheduler, adrive, call_with_timeout, completed, drive
+from advchunk.engine import Complete, Embed, Job, adrive, call_with_timeout, completed, drive
+from advchunk.engine.scheduler import Scheduler
 from advchunk.errors import BadModelOutput
 from servers import LONG
 
@@ -515,7 +516,7 @@ def test_an_interrupt_ends_the_wait_for_calls(monkeypatch):
         def get(self):
             raise KeyboardInterrupt  # as Ctrl-C does while the main thread waits
 
-    monkeypatch.setattr("advchunk.engine.runner.SimpleQueue", Interrupted)
+    monkeypatch.setattr("queue.SimpleQueue", Interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_sync([Job(completing(Hangs(3), [str(i)]), recover=instead(i)) for i in range(3)])
     assert not late

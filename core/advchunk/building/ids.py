@@ -15,11 +15,9 @@ def hashed_id(*parts: str | int) -> str:
     quoted = ""
     for part in parts:
         quoted += f", {encode_basestring_ascii(part) if isinstance(part, str) else part}"
-    digest = bytearray(sha1(_NAMESPACE + f"[{quoted[2:]}]".encode(), usedforsecurity=False).digest()[:16])
-    digest[6] = digest[6] & 0x0F | 0x50  # version and variant: RFC 9562, section 5.5
-    digest[8] = digest[8] & 0x3F | 0x80
-    text = digest.hex()
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    text = sha1(_NAMESPACE + f"[{quoted[2:]}]".encode(), usedforsecurity=False).hexdigest()
+    variant = "89ab"[int(text[16], 16) & 3]  # RFC 9562, section 5.5, also of the version, 5
+    return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-{variant}{text[17:20]}-{text[20:32]}"
 
 
 class IdGenerator:

@@ -75,7 +75,6 @@ _NO_SPANS = SpanSet()
 LINES: Final = frozenset({"start_line", "end_line"})
 """Metadata that change where lines are added above."""
 _LINE_END, _UNIX_LINE_END = lazy_pattern(r"\r\n?|\n"), lazy_pattern(r"\n")  # a search for one character is fast
-_FORM_FEED = lazy_pattern("\f")
 _UNCHANGED: Final = frozenset({"", "code"})  # markup of documents whose text no reader derived from another
 # Metadata of a chunk that is also true of its parts.
 _INHERITED: Final = frozenset({"section", "title_path", "page", "pages"})
@@ -113,6 +112,8 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
         split: Callable[..., Units] = tiler
         split = partial(split, starts=lines) if lines else split
         units = AtomKeeper(split, lines)(text[start:end]) if keeps_atoms else split(text[start:end])
+        if end - start == len(text):
+            return units
         edges += (start + units.edges[1:]).tolist()
     return Units(text, np.array(edges, dtype=np.int64))
 
@@ -273,8 +274,8 @@ def _is_indented(text: str, block: Block) -> bool:
 
 def _mark_lines(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
     """Mark the edges at ends of lines inside a block most of whose lines end a unit, unless all units end a line."""
-    pairs = zip(edges[1:], strength[1:], strict=True)  # an empty text has one edge, and nothing before it
-    at_lines = [edge for edge, value in pairs if value == Strength.SENTENCE and text[edge - 1] in "\r\n"]
+    ends = (match.end() for match in (_LINE_END if "\r" in text else _UNIX_LINE_END).finditer(text))
+    at_lines = [end for end in ends if edges[i := bisect_left(edges, end)] == end and strength[i] == Strength.SENTENCE]
     if not at_lines:
         return
     marked, inner = list[int](), 0

@@ -8,7 +8,6 @@ as a whole before it is accepted. Either way the work grows linearly with the te
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import accumulate, chain, pairwise, repeat
 from typing import Any, NamedTuple, Self, TypeAlias
 
@@ -17,7 +16,7 @@ import numpy as np
 from advchunk.errors import InvalidSegmentation
 from advchunk.records import Chunk, Floats, Ints, Segmentation, Span, SpanSet, Strength, Units, with_context
 from advchunk.text import tiling
-from advchunk.text.counters import Counter, counts_of_distinct
+from advchunk.text.counters import CHARACTERS, Counter, count_units
 from advchunk.text.patterns import lazy_pattern
 from advchunk.text.sentences import sentences
 
@@ -44,7 +43,7 @@ _LETTER = lazy_pattern(r"[^\W_]")  # or a digit
 _SPACE = " \t\n\r"  # white space for every tokenizer; BERT, for one, drops form feeds
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Limits:
     """The limits on the size of a chunk, in tokens of context and text, and in any other units.
 
@@ -142,17 +141,18 @@ class RunSizes:
     """The sizes of runs of units."""
 
     def __init__(self, units: Units, counter: Counter, more: Sequence[tuple[Counter, int]] = ()) -> None:
-        sizes = counter.counts(units.strings()) if units.sizes is None else units.sizes
-        self.units, self._counter, self._cache = units, counter, dict[tuple[int, int], int]()
+        self.units, self._counter, self._cache = count_units(units, counter), counter, dict[tuple[int, int], int]()
         self.edges: list[int] = units.edges.tolist()
         self.strength: list[int] = units.strength.tolist()
         self._more = [(type(self)(replace(units, sizes=None), other), most) for other, most in more]
         self._shrinkage = 1.0  # of the last run that was counted and fit: the sum of its units over its size
-        self._total: list[int] = [0, *accumulate(sizes.tolist())]
+        self._total: list[int] = [0, *accumulate(self.units.token_counts().tolist())]
         # The number of edges so far that are not at white space: across those, counts may not add up.
         text, inner = units.text, self.edges[1:-1]
-        glued = [text[edge - 1] not in _SPACE for edge in inner] if counter.adds_up else repeat(True, len(inner))
-        self._glued = [0, *accumulate(glued)]
+        is_glued: Iterable[bool] = repeat(counter is not CHARACTERS, len(inner))
+        if counter.adds_up and counter is not CHARACTERS:
+            is_glued = [text[edge - 1] not in _SPACE for edge in inner]
+        self._glued = [0, *accumulate(is_glued)]
 
     def size(self, start: int, end: int) -> int:
         """Return the tokens of units ``start`` to ``end``."""
@@ -231,7 +231,7 @@ class _CharacterSizes(RunSizes):
 
 def fit(units: Units, limits: Limits) -> Units:
     """Return units with ``sizes``, those over the limits split at the coarsest level that suffices, from the left."""
-    units = units.with_sizes(partial(counts_of_distinct, limits.counter))
+    units = count_units(units, limits.counter)
     limits, edges, sizes = limits.for_units(units), units.edges, units.token_counts()
 
     def text(i: int) -> str:
@@ -282,7 +282,7 @@ def refine(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None) -> 
     is; edges after headings are weakest.
     """
     least, most = limits.target_range
-    units = units.with_sizes(limits.counter.counts)
+    units = count_units(units, limits.counter)
     starts, ends = units.edges[:-1].tolist(), units.edges[1:].tolist()
     parts, levels, longest = dict[int, int](), dict[int, int](), (most - least) // 2 + 1
     for i in np.flatnonzero(units.token_counts() > longest).tolist():
@@ -614,8 +614,7 @@ def assemble_groups(
     return sorted(chunks, key=lambda chunk: chunk.spans)
 
 
-@dataclass(frozen=True, slots=True)
-class _Minimum:
+class _Minimum(NamedTuple):
     """The minimum of a piece: in tokens, and in ``own``, the sums of sizes in the algorithm's unit up to each edge, (n
     + 1,), with its minimum. A piece of up to ``scrap`` tokens joins a neighbor with room, but takes no text from it.
     """

@@ -10,11 +10,9 @@ needs. You implement `segment`.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from operator import attrgetter
@@ -23,20 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from advchunk.building import sizes
-from advchunk.building.ids import IdGenerator
-from advchunk.building.layout import (
-    SPLIT_APART,
-    Locator,
-    fit_to_blocks,
-    inherited_metadata,
-    join_definitions,
-    keep_headings,
-    plain_levels,
-    prefer_layout,
-    tile_prose,
-    with_inherited_headings,
-)
+from advchunk.building import layout, sizes
 from advchunk.building.sizes import Limits
 from advchunk.chunkers.explanations import MANY, Explanation
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
@@ -51,18 +36,15 @@ from advchunk.errors import (
     is_integer,
     require,
 )
-from advchunk.models.counters import as_counter
-from advchunk.models.wordpiece import default_wordpiece
 from advchunk.readers import formats
 from advchunk.readers.writing import Content, check_content
 from advchunk.records import Chunk, Document, Floats, MetadataWriter, Segmentation, Units, evolve, with_context
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO, declared_language, language_of, tell_language
 from advchunk.text.sentences import sentences
-from advchunk.text.splitters import as_tiler
 from advchunk.text.tiling import Tiler
 
-if TYPE_CHECKING:  # imported where it is needed, which takes long and is rare
+if TYPE_CHECKING:  # imported where it is needed, so that a chunker is imported fast
     from advchunk.chunkers.rechunked import Rechunked
     from advchunk.chunkers.vectors import ChunkVectors, Vectors
     from advchunk.models.cache import CacheLike
@@ -216,6 +198,8 @@ class Chunker(Params, ABC):
 
     @property
     def _runner(self) -> Runner[str | Document, Explanation]:
+        from advchunk.building.ids import IdGenerator
+
         def collect() -> Any:
             ids = IdGenerator()
             return lambda explanation: [ids.accept(explanation.document.source, explanation.chunks)]
@@ -274,6 +258,8 @@ class Chunker(Params, ABC):
 
     def _process(self, source: str | Document, failed: str, vectors: ChunkVectors | None) -> Plan[Explanation]:
         """Read a document, decide and build chunks, describe them, change them afterward, and add vectors."""
+        from advchunk.building.ids import IdGenerator  # which loads OpenSSL
+
         document = self._prepared(source if isinstance(source, Document) else Document(source))
         own = self.in_language_of(document)
         if not document.text.strip():
@@ -293,7 +279,7 @@ class Chunker(Params, ABC):
 
     def _prepared(self, document: Document) -> Document:
         """Return a document with its layout, and without the metadata of ours that its chunks do not inherit."""
-        if document.metadata and (metadata := inherited_metadata(document.metadata)) is not document.metadata:
+        if document.metadata and (metadata := layout.inherited_metadata(document.metadata)) is not document.metadata:
             document = replace(document, metadata=metadata)
         if not document.text.strip():
             return document
@@ -304,9 +290,9 @@ class Chunker(Params, ABC):
         except ConfigurationError as error:
             raise Unreadable(str(error)) from error
         if document.metadata:
-            document = with_inherited_headings(document)
+            document = layout.with_inherited_headings(document)
         is_code = document.markup == "code" and document.text.strip()
-        return join_definitions(document, self.limits(document)) if is_code else document
+        return layout.join_definitions(document, self.limits(document)) if is_code else document
 
     def _log_doubts(self, explanation: Explanation) -> None:
         """Log a warning if most cuts are by size, or if the embedder does not know the language."""
@@ -346,7 +332,9 @@ class Chunker(Params, ABC):
 
     def _described(self, explanation: Explanation, failed: str, language: str) -> Explanation:
         """Return an explanation whose chunks have indices, ids, and metadata: of document, layout, and algorithm."""
-        document, ids, locate = explanation.document, IdGenerator(), Locator(explanation.document)
+        from advchunk.building.ids import IdGenerator
+
+        document, ids, locate = explanation.document, IdGenerator(), layout.Locator(explanation.document)
         source, writer = document.source, MetadataWriter(document.metadata)
         ran: dict[str, Any] = {"chunker": self.algorithm, "fallback_from": failed} if failed else {}
         is_wanted = self.add_scores and "language" not in document.metadata
@@ -479,8 +467,7 @@ class Chunker(Params, ABC):
 
     def postprocess(self, explanation: Explanation) -> Plan[list[Chunk]]:
         """Return the chunks of a document after the changes that depend on all of them."""
-        yield from ()
-        return explanation.chunks
+        return completed(explanation.chunks)
 
     def chunk_metadata(self, chunk: Chunk, index: int) -> dict[str, Any]:
         """Return the metadata that this algorithm adds to chunk number ``index``."""
@@ -494,15 +481,20 @@ class Chunker(Params, ABC):
     @property
     def counter(self) -> Counter:
         """The token counter."""
-        return default_wordpiece() if self.tokenizer is None else as_counter(self.tokenizer)
+        if self.tokenizer is None:
+            from advchunk.models.wordpiece import default_wordpiece
+
+            return default_wordpiece()
+        from advchunk.models.counters import as_counter
+
+        return as_counter(self.tokenizer)
 
     def in_language_of(self, document: Document) -> Self:
         """Return the chunker itself, or with "auto" a copy for the language of a document."""
         if self.language != AUTO:
             return self
-        own = copy(self)
-        own.language = self.language_for(document)
-        own.__dict__["_is_told"] = True
+        own = object.__new__(type(self))  # in a tenth of the time that `copy` takes
+        own.__dict__.update(self.__dict__, language=self.language_for(document), _is_told=True)
         return own
 
     def language_for(self, document: Document) -> str:
@@ -514,15 +506,17 @@ class Chunker(Params, ABC):
         """The sentence splitter."""
         if self.sentence_splitter is None:
             return partial(sentences, language=self.language, by_paragraph=self._is_told)
+        from advchunk.text.splitters import as_tiler
+
         return as_tiler(self.sentence_splitter, self.language)
 
     def limits(self, document: Document) -> Limits:
         """Return the size limits of the chunks of a document."""
         least = self.size("min_tokens") if self.min_tokens else 0
         overlap = self.size("overlap_tokens") if self.overlap_tokens else 0
-        levels = plain_levels(document, self.sentence_tiler)
+        levels = layout.plain_levels(document, self.sentence_tiler)
         limits = Limits(self.max_tokens, least, overlap, self.counter, **levels)
-        if not self.include_context and SPLIT_APART.isdisjoint(map(_KIND, document.blocks or ())):
+        if not self.include_context and layout.SPLIT_APART.isdisjoint(map(_KIND, document.blocks or ())):
             return limits
         from advchunk.building.contexts import with_contexts
 
@@ -530,17 +524,19 @@ class Chunker(Params, ABC):
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return the units the algorithm works on (sentences), each within the limits, with strengths."""
-        return self.fit_units(document, tile_prose(document, self.sentence_tiler), limits)
+        return self.fit_units(document, layout.tile_prose(document, self.sentence_tiler), limits)
 
     def fit_units(self, document: Document, units: Units, limits: Limits) -> Units:
         """Return units that also end where blocks end, keep protected blocks whole, and are within the limits."""
-        return sizes.fit(fit_to_blocks(units, document), limits)
+        return sizes.fit(layout.fit_to_blocks(units, document), limits)
 
     def fingerprint(self) -> str:
         """Return 16 hex digits that change when parameters or resources change in a way that may change the chunks."""
+        from hashlib import sha256
+
         unused = () if self.embeds else ("embedder", "vectors")
         named = [_identity(getattr(self, name)) for name in resources(self, changing=True) if name not in unused]
-        return hashlib.sha256("|".join([super().fingerprint(), *named]).encode()).hexdigest()[:16]
+        return sha256("|".join([super().fingerprint(), *named]).encode()).hexdigest()[:16]
 
 
 class SegmentingChunker(Chunker):
@@ -591,7 +587,7 @@ class SegmentingChunker(Chunker):
 
     def fit_to_layout(self, units: Units, segmentation: Segmentation) -> Segmentation:
         """Return a segmentation whose cuts are where the layout allows, and near edges where it is strong."""
-        return prefer_layout(units, keep_headings(units, segmentation), self._weight)
+        return layout.prefer_layout(units, layout.keep_headings(units, segmentation), self._weight)
 
     @abstractmethod
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
@@ -617,8 +613,7 @@ class LinearChunker(SegmentingChunker):
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Segment the units."""
-        yield from ()
-        return self.segment(units, limits)
+        return completed(self.segment(units, limits))
 
 
 class VectorsChunker(SegmentingChunker):
@@ -637,6 +632,7 @@ class VectorsChunker(SegmentingChunker):
     @property
     def counter(self) -> Counter:
         """The token counter: ``tokenizer``, or by default the embedder's own."""
+        from advchunk.models.counters import as_counter
         from advchunk.models.embedders import as_embedder
 
         return as_counter(self.tokenizer, as_embedder(self.embedder))

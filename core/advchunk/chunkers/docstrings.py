@@ -9,7 +9,7 @@ EXPERIMENTAL = " Experimental."
 """The end of the first line of an experimental class's docstring."""
 
 _NOTE = "Results may change in any release; `optimal-semantic` replaces this chunker on documents where it fails."
-_PARAMETERS = re.compile(r"Parameters\n-+\n(?P<entries>.*?)(?=\n\n|\Z)", re.DOTALL)
+_PARAMETERS = re.compile(r"Parameters\n-+\n(?P<entries>(?:[^\n]++|\n(?!\n))*+)")
 
 
 def with_inherited_parameters(cls: type) -> str:

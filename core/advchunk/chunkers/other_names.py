@@ -3,7 +3,6 @@
 Names are those of LangChain's text splitters, LlamaIndex's node parsers, chonkie and semchunk, in ``other_names.json``.
 """
 
-import json
 import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
@@ -11,8 +10,9 @@ from importlib.resources import files
 from typing import Any
 
 from advchunk.errors import ConfigurationError, did_you_mean
+from advchunk.text.patterns import lazy_pattern
 
-_SUFFIX = re.compile(r"-?(text|markdown-element)?-?(splitter|chunker|node-?parser)(-node-?parser)?$")
+_SUFFIX = lazy_pattern(r"-?(text|markdown-element)?-?(splitter|chunker|node-?parser)(-node-?parser)?$")
 
 
 def check_names(owner: str, names: Iterable[str], accepted: Collection[str]) -> None:
@@ -50,5 +50,7 @@ def method_hint(name: str, methods: Collection[str]) -> str:
 
 @cache
 def _table() -> Mapping[str, Any]:
+    import json
+
     table: Mapping[str, Any] = json.loads(files("advchunk.chunkers").joinpath("other_names.json").read_text("utf-8"))
     return table

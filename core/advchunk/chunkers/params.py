@@ -4,11 +4,8 @@ The constructor keeps the names that it was called with: a preset, and a size th
 ``max_tokens``, change only what was not given. With all names, as by `dataclasses.replace`, nothing is changed.
 """
 
-import hashlib
-import json
 import logging
 import math
-import re
 import sys
 from abc import ABC
 from collections.abc import Iterator, Mapping
@@ -17,14 +14,14 @@ from functools import cache
 from inspect import Parameter, signature
 from itertools import combinations
 from types import MappingProxyType, SimpleNamespace, UnionType
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, Union, get_args, get_origin, get_type_hints
 
 from advchunk.chunkers.docstrings import with_experimental_note, with_inherited_parameters
 from advchunk.chunkers.other_names import check_names
 from advchunk.errors import describe_type, did_you_mean, require
 from advchunk.readers.formats import check_markup
 from advchunk.text.detection import AUTO
-from advchunk.text.patterns import check_patterns
+from advchunk.text.patterns import check_patterns, lazy_pattern
 
 RESOURCE: Mapping[str, bool] = {"resource": True}
 """Marks a dataclass field that is not a hyper-parameter: ``field(default=None, metadata=RESOURCE)``."""
@@ -38,13 +35,12 @@ ALIASES: Mapping[str, str] = {"chunk_size": "max_tokens", "chunk_overlap": "over
 AS_PUBLISHED: MappingProxyType[str, Any] = MappingProxyType({"markup": "plain", "outline": False, "layout_weight": 0.0})
 """What every preset "published" sets: the text is prose, and no cut moves to its layout."""
 
-ChunkerGroup: TypeAlias = Literal["stable", "experimental"]
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]|$)|auto$")
+ChunkerGroup = Literal["stable", "experimental"]
+_LANGUAGE = lazy_pattern(r"[A-Za-z]{2,3}([-_]|$)|auto$")
 _log = logging.getLogger("advchunk")
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(NamedTuple):
     """The range of a number, with its ends unless ``open``, and None, as in ``Annotated[int | None, Bounds(1)]``.
 
     ``in_chunk`` is True for a size in tokens that is also at most ``max_tokens`` (`Params.size`).
@@ -220,10 +216,13 @@ class Params:
 
     def fingerprint(self) -> str:
         """Return 16 hex digits that change when a parameter changes in a way that may change the chunks."""
+        import json
+        from hashlib import sha256
+
         values = parameters(self).items()
         ordered = {name: list(value.items()) if isinstance(value, Mapping) else value for name, value in values}
         key = json.dumps([self.algorithm, self.version, ordered], sort_keys=True)
-        return hashlib.sha256(key.encode()).hexdigest()[:16]
+        return sha256(key.encode()).hexdigest()[:16]
 
 
 def _check_bases(cls: type) -> None:

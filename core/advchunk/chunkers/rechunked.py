@@ -1,14 +1,13 @@
 """The chunks of an edited document, compared with those from before by their ids."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from advchunk.errors import require
 from advchunk.records import Chunk
 
 
-@dataclass(frozen=True, slots=True)
-class Rechunked:
+class Rechunked(NamedTuple):
     """The chunks of an edited document, and the ids that were kept, added, and removed, in the order of the chunks."""
 
     chunks: list[Chunk]

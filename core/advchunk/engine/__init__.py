@@ -19,10 +19,9 @@ per item; a row that is an exception fails only the plans that requested it.
 from advchunk.engine.asks import BATCH_SIZE, Ask, ChatRequest, Choose, Complete, Embed, EmbedTokens, Score
 from advchunk.engine.plans import Job, Plan, completed, gather
 from advchunk.engine.runner import Watch, adrive, drive, run_job
-from advchunk.engine.scheduler import Scheduler
 from advchunk.engine.threads import call_in_thread, call_with_timeout
 
 __all__ = [
-    "BATCH_SIZE", "Ask", "ChatRequest", "Choose", "Complete", "Embed", "EmbedTokens", "Job", "Plan", "Scheduler", "Score", "Watch",  # noqa: E501
+    "BATCH_SIZE", "Ask", "ChatRequest", "Choose", "Complete", "Embed", "EmbedTokens", "Job", "Plan", "Score", "Watch",
     "adrive", "call_in_thread", "call_with_timeout", "completed", "drive", "gather", "run_job",
 ]  # fmt: skip

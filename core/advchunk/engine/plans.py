@@ -19,11 +19,11 @@ _T = TypeVar("_T")
 Plan: TypeAlias = Generator[Ask, Any, _T]
 
 
-@dataclass(frozen=True, slots=True)
 class Done(Generic[_T]):
     """The result of a plan that has ended."""
 
-    result: _T
+    def __init__(self, result: _T) -> None:
+        self.result = result
 
 
 @dataclass(slots=True)

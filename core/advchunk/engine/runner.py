@@ -6,19 +6,19 @@ import logging
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from queue import SimpleQueue
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from advchunk.engine.asks import Ask
 from advchunk.engine.plans import Done, Job
-from advchunk.engine.scheduler import Batch, Scheduler
 from advchunk.engine.threads import as_exception, call_in_thread, call_with_timeout, run_in_thread
 from advchunk.errors import first_line, require
 from advchunk.records import Chunk
+
+if TYPE_CHECKING:  # needed by requests alone
+    from advchunk.engine.scheduler import Batch
 
 _Item = TypeVar("_Item")
 _T = TypeVar("_T")
@@ -26,7 +26,7 @@ _log = logging.getLogger("advchunk")
 
 AWAITED_CALLS = 4  # concurrent calls of an awaited model without a `concurrency`
 Watch: TypeAlias = Callable[[Ask, Any, float], object]
-_Answer: TypeAlias = tuple[Batch, Any, float]  # with the rows, or the exception raised instead, and the seconds
+_Answer: TypeAlias = "tuple[Batch, Any, float]"  # with the rows, or the exception raised instead, and the seconds
 
 
 def drive(jobs: Iterable[Job[_T]], watch: Watch | None = None) -> Iterator[_T]:
@@ -41,7 +41,7 @@ def drive(jobs: Iterable[Job[_T]], watch: Watch | None = None) -> Iterator[_T]:
             yield state.result
         else:
             job.pending = state
-            yield from _schedule(Scheduler(chain([job], jobs)), watch)
+            yield from _schedule(chain([job], jobs), watch)
 
 
 def run_job(job: Job[_T]) -> _T:
@@ -50,12 +50,15 @@ def run_job(job: Job[_T]) -> _T:
     if isinstance(state, Done):
         return state.result
     job.pending = state
-    return next(_schedule(Scheduler([job]), None))
+    return next(_schedule([job], None))
 
 
-def _schedule(scheduler: Scheduler[_T], watch: Watch | None) -> Iterator[_T]:
-    answers: SimpleQueue[Future[_Answer]] = SimpleQueue()
-    running = 0
+def _schedule(jobs: Iterable[Job[_T]], watch: Watch | None) -> Iterator[_T]:
+    from queue import SimpleQueue
+
+    from advchunk.engine.scheduler import Scheduler
+
+    answers, scheduler, running = SimpleQueue[Any](), Scheduler(jobs), 0  # futures of answers
 
     def answer(batch: Batch, rows: Any, seconds: float) -> None:
         if watch is not None:
@@ -83,6 +86,8 @@ async def adrive(jobs: Iterable[Job[_T]], concurrency: int | None = None) -> Asy
     ``concurrency`` >= 1 is the maximum of calls of all models; None allows each model its own number, else 4.
     """
     import asyncio  # slow, and not needed by synchronous calls
+
+    from advchunk.engine.scheduler import Scheduler
 
     valid = concurrency is None or (isinstance(concurrency, int) and concurrency >= 1)
     require(valid, "concurrency must be a whole number >= 1 or None", concurrency)

@@ -6,13 +6,13 @@ import os
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future, wait
 from contextvars import copy_context
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
+    from concurrent.futures import Future
 
 _R = TypeVar("_R")
 _LOCK = threading.Lock()  # on the creation of the event loop
@@ -23,6 +23,8 @@ def call_with_timeout(seconds: float | None, call: Callable[..., _R], *args: Any
     if seconds is None:
         return call(*args)
     if seconds > 0:
+        from concurrent.futures import wait  # slow to import, as below
+
         start, future = time.monotonic(), run_in_thread(call, *args)
         wait([future], min(seconds, threading.TIMEOUT_MAX))
         if future.done() and time.monotonic() - start <= seconds:  # a short wait may end late
@@ -33,13 +35,15 @@ def call_with_timeout(seconds: float | None, call: Callable[..., _R], *args: Any
 
 async def call_in_thread(call: Callable[..., _R], *args: Any) -> _R:
     """Await a call in its own thread: abandoned calls would block `asyncio.to_thread`, which joins its few threads."""
-    from asyncio import wrap_future  # slow to import, as below
+    from asyncio import wrap_future
 
     return await wrap_future(run_in_thread(call, *args))
 
 
 def run_in_thread(call: Callable[..., _R], *args: Any) -> Future[_R]:
     """Start a call in a daemon thread."""
+    from concurrent.futures import Future
+
     future: Future[_R] = Future()
     future.set_running_or_notify_cancel()  # the call can no longer be canceled
     context = copy_context()  # the frameworks pass callbacks in context variables

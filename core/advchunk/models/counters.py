@@ -1,6 +1,5 @@
 """Adapters that turn any tokenizer into a `Counter`. Libraries are recognized by method, not imported."""
 
-import re
 from collections.abc import Callable, Sized
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import Any, Protocol, SupportsIndex, TypeAlias
 from advchunk.errors import MissingExtra, ModelUnavailable, check_spelling, first_line, is_instance, require
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.text.counters import CHARACTERS, WORDS, CallableCounter, Counter
+from advchunk.text.patterns import lazy_pattern
 
 _MAX_KNOWN, _MAX_KNOWN_LENGTH = 2**14, 1000  # texts whose lengths are kept, and their characters
 
@@ -116,7 +116,7 @@ _PLAIN: dict[str, Callable[[], Counter]] = {
     "words": lambda: WORDS,
     "characters": lambda: CHARACTERS,
 }
-_TIKTOKEN_NAMES = re.compile(r"gpt-|o[134](-|$)|cl100k_base|o200k_base|p50k|r50k|text-embedding-")
+_TIKTOKEN_NAMES = lazy_pattern(r"gpt-|o[134](-|$)|cl100k_base|o200k_base|p50k|r50k|text-embedding-")
 
 
 @lru_cache(maxsize=8)

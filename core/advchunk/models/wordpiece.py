@@ -6,7 +6,6 @@ piece between two white spaces do not depend on the rest, and are cached by piec
 
 from __future__ import annotations
 
-import re
 import unicodedata
 import zlib
 from collections.abc import Iterable, Sequence
@@ -20,6 +19,7 @@ import numpy as np
 
 from advchunk.errors import require
 from advchunk.records import Ints
+from advchunk.text.patterns import lazy_pattern
 
 _T = TypeVar("_T")
 
@@ -30,8 +30,8 @@ PER_UNKNOWN = 2  # a token budget then bounds unknown words; the row of [UNK] is
 
 _LOADING = Lock()
 _LETTER, _REMOVED, _SPACE, _SEPARATE = range(4)
-_SPECIAL = re.compile(r"(\[(?:PAD|UNK|CLS|SEP|MASK)\])")
-_ASCII_WORDS = re.compile(r"[a-z0-9]+|[^a-z0-9 ]")
+_SPECIAL = lazy_pattern(r"(\[(?:PAD|UNK|CLS|SEP|MASK)\])")
+_ASCII_WORDS = lazy_pattern(r"[a-z0-9]+|[^a-z0-9 ]")
 # BERT removes these, where str.split would split; it removes \0 too.
 _ONLY_PYTHON_SPACE = "\v\f\x1c\x1d\x1e\x1f\x85"
 _NOT_SPACE_TO_BERT = str.maketrans(dict.fromkeys(_ONLY_PYTHON_SPACE, "\0"))

@@ -15,9 +15,10 @@ from advchunk.readers import PROLOGUE
 from advchunk.readers.noise import MARK, without_data
 from advchunk.records import Document
 from advchunk.registry import Registration
+from advchunk.text.patterns import lazy_pattern
 
 _HEAD = 4096  # characters in which the format is detected
-_DECLARED_XML = re.compile(rf"(?=[\ufeff\s]*<\?xml){PROLOGUE}<")
+_DECLARED_XML = lazy_pattern(rf"(?=[\ufeff\s]*<\?xml){PROLOGUE}<")
 
 
 def detect_format(text: str) -> str:
@@ -92,7 +93,7 @@ def _ask(text: str, name: str, metadata: Mapping[str, Any]) -> str:
 
 def _detect(row: Registration, text: str, name: str, metadata: Mapping[str, Any]) -> str:
     """Return the format that a row detects in a text; "" if unknown, or if its function fails."""
-    detect = registry.load_path(row.detect) if row.is_ours else replace(row, path=row.detect).load()
+    detect = registry.load_path(row.detect) if row.is_ours else row._replace(path=row.detect).load()
     try:
         return str(detect(text, name, metadata)) if detect else ""
     except (Exception, SystemExit) as error:
@@ -236,7 +237,7 @@ def check_read(derived: Any, name: str, text: str | None = None) -> Document:
 def _restore_layout(document: Document) -> Document | None:
     """Return a document with the layout that its metadata describe; None if they describe none."""
     for row in _rows():
-        if row.metadata_keys and document.metadata.keys() & set(row.metadata_keys):
+        if row.metadata_keys and not document.metadata.keys().isdisjoint(row.metadata_keys):
             with report_reader(row.name, document.id):
                 restored: Document | None = row.load().restore_layout(document)
             if restored:

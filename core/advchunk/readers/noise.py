@@ -7,13 +7,14 @@ import numpy as np
 
 from advchunk.readers.writing import left_out
 from advchunk.records import Document, Ints
+from advchunk.text.patterns import lazy_pattern
 
-_DATA = re.compile(
+_DATA = lazy_pattern(
     r"(?<=data:)([\w.+-]{1,50}/[\w.+-]{1,100})(?:;[\w=.+-]{1,100}){0,5};base64,[A-Za-z0-9+/=_%-]{64,}+", re.IGNORECASE
 )
 MARK = ";base64,"
 """What a text with data URIs has."""
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+_CONTROL = lazy_pattern(r"[\x00-\x08\x0e-\x1f\x7f]")
 _UNKNOWN = "\ufffd"
 
 

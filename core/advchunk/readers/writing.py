@@ -1,6 +1,5 @@
 """Build the text of a document block by block, and its layout with it."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,6 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from advchunk.errors import require
 from advchunk.records import Block, BlockKind, Document, Place, Span
+from advchunk.text.patterns import lazy_pattern
 
 Furniture: TypeAlias = Literal["drop", "keep"]
 """Whether content repeated on every page, such as running headers and navigation, is dropped or kept."""
@@ -141,8 +141,8 @@ def pipe_table(rows: Sequence[Sequence[str]], heads: int = 1) -> str:
     return "\n".join([*lines[:heads], f"| {' | '.join(['---'] * width)} |", *lines[heads:]])
 
 
-_CELL_END = re.compile(r"(?<!\\)\|")
-_RULE = re.compile(r"[>\s]*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?")
+_CELL_END = lazy_pattern(r"(?<!\\)\|")
+_RULE = lazy_pattern(r"[>\s]*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?")
 
 
 def cell_texts(table: str) -> str:

@@ -45,7 +45,7 @@ from advchunk.records import (
 from advchunk.retrieval.evidence import LACKING, PAIR, PIECE, Postings
 from advchunk.retrieval.lexical_index import rarity
 from advchunk.text import tables
-from advchunk.text.counters import Counter, counts_of_distinct
+from advchunk.text.counters import Counter, count_units
 from advchunk.text.search_terms import SearchVocabulary, WordTerms, query_words, split_words, word_terms
 from advchunk.text.sentences import sentences
 from advchunk.text.tiling import leading_space
@@ -217,7 +217,7 @@ class UnitReader:
         if document.markup == "code":
             document = join_definitions(document, limits)
         units = _keep_headings(fit_to_blocks(tile_prose(document, self._tiler), document))
-        units = _divide_tables(units, document).with_sizes(partial(counts_of_distinct, self.counter))
+        units = count_units(_divide_tables(units, document), self.counter)
         rows = _rows_and_records(units, document)
         whole = SpanSet(sorted({*limits.verbatim.spans, *rows.spans}))
         units = sizes.fit(units, replace(limits, max_tokens=_MAX_SENTENCE, atomic=whole))

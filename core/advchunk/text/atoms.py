@@ -33,7 +33,7 @@ _SIGNS = [lazy_pattern(re.escape(sign)) for sign in SIGNS]
 
 def has_atoms(text: str) -> bool:
     """Return True if a text may have inline Markdown that must not be cut."""
-    return next(atom_spans(text), None) is not None
+    return any(_ATOM.match(text, match.start()) for sign in _SIGNS for match in sign.finditer(text))
 
 
 def atom_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -50,7 +50,7 @@ def atom_spans(text: str) -> Iterator[tuple[int, int]]:
             yield atom.span()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AtomKeeper:
     """A tiler that joins the units of another one where an edge would be in an atom; none spans one of ``starts``."""
 

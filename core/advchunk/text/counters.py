@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from advchunk.errors import BadModelOutput
-from advchunk.records import Ints
+from advchunk.records import Ints, Units
 from advchunk.text.scripts import count_words
 
 
@@ -59,6 +59,14 @@ CHARACTERS = CallableCounter(len, adds_up=True)
 WORDS = CallableCounter(count_words, adds_up=True)
 SPACED_WORDS = CallableCounter(str.split, adds_up=True)
 """Counts what stands between white space: a sentence of Chinese is one word."""
+
+
+def count_units(units: Units, counter: Counter) -> Units:
+    """Return units with ``sizes``, unless they have been counted."""
+    if units.sizes is not None:
+        return units
+    sizes = np.diff(units.edges) if counter is CHARACTERS else counts_of_distinct(counter, units.strings())
+    return Units(units.text, units.edges, sizes, units.strength)
 
 
 def _number(tokens: Any) -> int:

@@ -6,7 +6,6 @@ benchmarks/LANGUAGES.md compares the rule with libraries that do the same.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -180,6 +179,8 @@ def _ranges() -> list[tuple[str, str, str]]:
 @cache
 def _tables() -> dict[str, dict[str, list[str]]]:
     """Return the letters outside ASCII and the most common words of each language, by script."""
+    import json
+
     return json.loads(files("advchunk.text").joinpath("common_words.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 

@@ -39,7 +39,7 @@ _JOINING = ("CR", "Extend", "L", "Prepend", "RI", "SpacingMark", "T", "V", "ZWJ"
 _SPACE = lazy_pattern(rf"(?P<own>{OWN_SPACE}?)\s*+")  # of which "own" belongs to the unit before
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RowTiler:
     """A tiler of rows or cells: none of those that fit is split because it is beside one that does not."""
 
@@ -160,8 +160,8 @@ def clauses(text: str) -> Units:
 
 def words(text: str) -> Units:
     """Split after runs of white space, and in scripts without spaces where no word goes on (`word_places`)."""
-    ends = accumulate(map(len, _WORD.findall(text)))
-    return from_ends(text, [*ends, *word_places(text)] if has_unspaced(text) else ends)
+    edges = np.array([*accumulate(map(len, _WORD.findall(text)), initial=0)], dtype=np.int64)
+    return from_ends(text, [*edges.tolist(), *word_places(text)]) if has_unspaced(text) else Units(text, edges)
 
 
 def syllables(text: str) -> Units:

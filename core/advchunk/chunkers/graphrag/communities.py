@@ -7,7 +7,6 @@ nearly every graph. Within a version they are deterministic, and microsoft's gra
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import NamedTuple, TypeAlias
 
@@ -67,8 +66,7 @@ def detect_hierarchy(
     return [Community(*key, tuple(sorted(names))) for key, names in sorted(members.items())]
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """The root or a community."""
 
     depth: int  # 0 for the root

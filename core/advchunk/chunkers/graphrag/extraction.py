@@ -24,8 +24,7 @@ _FILLERS = frozenset({*("ah", "alright", "hello", "hmm", "mm", "mm-hmm", "mmm", 
                       *("uh", "uh-huh", "um", "well", "yeah", "yep", "yes")})  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class LeafText:
+class LeafText(NamedTuple):
     """A leaf to extract from: its text, and the spans of its sentences in it."""
 
     text: str

@@ -1,10 +1,9 @@
 """The words of a language that say whether a stop ends a sentence."""
 
-import json
 import re
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 # Languages that write ordinals with a stop: "3. Oktober".
 _ORDINALS = {
@@ -19,8 +18,7 @@ _LISTS = (
 _CONTINUING = {"ja": ("と", "って", "という")}  # particles after a quotation
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(NamedTuple):
     """The words of a language that decide whether a stop after or before them ends a sentence."""
 
     never_last: frozenset[str]
@@ -32,20 +30,18 @@ class Words:
     calendar: frozenset[str]
     after_quotation: frozenset[str]
     short: frozenset[str]
+    openers: frozenset[str]  # words before which an abbreviation may end a sentence
     spoken_openers: re.Pattern[str]
     ordinals: bool
     nouns_capital: bool
     continuing: tuple[str, ...]
 
-    @cached_property
-    def openers(self) -> frozenset[str]:
-        """All words before which an abbreviation may end a sentence."""
-        return self.starters | self.strong_starters
-
 
 @cache
 def get_words(code: str) -> Words:
     """Return the words of a language by its two- or three-letter code; those of English if there are none."""
+    import json
+
     table = json.loads(files("advchunk.text.sentences").joinpath("words.json").read_text(encoding="utf-8"))
     shared: dict[str, str] = table["any"]
     own: dict[str, str] = table.get(_KIN.get(code, code), table["en"])
@@ -56,6 +52,7 @@ def get_words(code: str) -> Words:
     openers = "|".join(sorted(words("spoken_openers") or words("starters")))
     return Words(
         **{name: words(name) for name in _LISTS},
+        openers=words("starters") | words("strong_starters"),
         abbreviations=words("never_last") | words("may_be_last"),
         spoken_openers=re.compile(rf"\s(?=(?:{openers})\s)", re.IGNORECASE),
         ordinals=code in _ORDINALS,
