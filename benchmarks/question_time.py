@@ -19,7 +19,8 @@ store  the first 50 hits by vectors of LangChain's chunks of 800 characters: as 
        nothing around them, and with the texts
 
 coverage  the best coverage of a passage for each question, with and without the documents that answer it
-scorer  question time by words alone, and with the cosines of a model, by thirds of the words that an answer shares
+scorer  question time by words alone in 200 tokens, and what the cosines of a model add, by thirds of the share of the
+       question's words that the sentences of the answer have
 
 The time of a question is that of search and of what follows in 1,000 tokens, with the questions one after another; that
 of indexing is the time to split, to embed, and to build the index.
@@ -38,17 +39,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from runner import argument_parser
+from runner import argument_parser, difference
+from runner import table as markdown
 
 from advchunk import Chunk, Document, RecursiveChunker, Span
 from advchunk.building.positions import count_tokens
 from advchunk.evaluation import Question, read_corpus, read_questions
 from advchunk.evaluation.metrics.statistics import paired_difference
+from advchunk.models.cache import with_cache
 from advchunk.models.embedders import as_embedder
 from advchunk.records import Floats
 from advchunk.retrieval import (
@@ -75,7 +77,6 @@ SIZES = (60, 130, 260, 512)
 SIZE = 130
 DEPTH = 200  # chunks that are ranked
 LEAST = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # coverage of a passage that is kept
-WEIGHTS = (0.1, 0.2, 0.4, 0.8)  # of a model, where words have 1
 HITS = 50
 CHARACTERS = 800
 QUESTION_TIME, BEST = "question time", "best of these sizes, chosen afterwards"
@@ -131,6 +132,15 @@ class Set:
     def texts(self) -> dict[str, str]:
         """The texts of the documents by name."""
         return {document.id: document.text for document in self.documents}
+
+    def shared_words(self, question: Question) -> float:
+        """Return the share of the words of a question that are in the sentences of its answer."""
+        asked, terms = query_terms(question.text).keys(), set[str]()
+        for name, (start, end) in question.references:
+            edges = sentences(self.texts[name], language=self.language).edges
+            first, last = edges[edges <= start][-1], edges[edges >= end][0]
+            terms.update(term_counts(self.texts[name][first:last])[0])
+        return len(asked & terms) / max(len(asked), 1)
 
 
 def pieces_of(passages: Sequence[Any]) -> list[Piece]:
@@ -482,7 +492,7 @@ def _located(parts: Iterable[tuple[str, int, str]], data: Set) -> Iterator[Piece
 # Passages that answer, and a model beside the words.
 
 
-def coverage_row(data: Set) -> str:
+def coverage_row(data: Set) -> list[str]:
     """Return the AUROC of a set, and the percentages of questions of which a passage is kept, with the documents that
     answer and without them.
     """
@@ -494,31 +504,19 @@ def coverage_row(data: Set) -> str:
         best.append([max((passage.coverage for passage in passages), default=0.0) for passages in cuts])
     there, absent = np.array(best).T
     area = (there[:, None] > absent).mean() + (there[:, None] == absent).mean() / 2
-    kept = [f"{100 * (there >= least).mean():.0f} / {100 * (absent >= least).mean():.0f}" for least in LEAST]
-    return f"| {data.name} | {len(there)} | {area:.3f} | {' | '.join(kept)} |"
+    pairs = [(there >= least, absent >= least) for least in LEAST]
+    return [f"{area:.3f}", *(f"{100 * own.mean():.0f} / {100 * other.mean():.0f}" for own, other in pairs)]
 
 
-def scorer_row(data: Set, model: Any) -> str:
-    """Return the recall by words alone, and what a model at each weight adds: all, and by thirds of shared words."""
-    embedder, rows = as_embedder(model), dict[str, Floats]()
-
-    def score(question: str, texts: Sequence[str]) -> Floats:
-        new = [text for text in dict.fromkeys([question, *texts]) if text not in rows]
-        rows.update(zip(new, embedder.embed(new) if new else (), strict=True))
-        return np.stack([rows[text] for text in texts]) @ rows[question]
-
-    cutters = [None, *(PassageCutter(scorer=score, scorer_weight=weight) for weight in WEIGHTS)]
-    retrievers, recalls, shared = [retriever_of(data, cutter=cutter) for cutter in cutters], [], []
-    for question in data.questions:
-        recalls.append([scores(pieces_of(own.passages(question.text, 200)), question)[0] for own in retrievers])
-        answer = " ".join(data.texts[name][slice(*span)] for name, span in question.references)
-        asked = query_terms(question.text).keys()
-        shared.append(len(asked & term_counts(answer)[0].keys()) / max(len(asked), 1))
-    values, cells = 100 * np.array(recalls), list[str]()
-    parts = [np.arange(len(values)), *np.array_split(np.argsort(shared, kind="stable"), 3)]
-    for gains in (values[:, 1:] - values[:, :1]).T:
-        cells.append(" ".join(f"{gains[own].mean():+.1f}" for own in parts))
-    return f"| {data.name} | {len(values)} | {values[:, 0].mean():.1f} | {' | '.join(cells)} |"
+def scorer_row(data: Set, model: Any) -> list[str]:
+    """Return the recall by words alone, and what a model adds: to all, and to each third by `Set.shared_words`."""
+    cutters = [PassageCutter(scorer=scorer) for scorer in (None, with_cache(as_embedder(model), {}))]
+    words, both = (
+        np.array([100 * scores(pieces_of(own.passages(asked.text, 200)), asked)[0] for asked in data.questions])
+        for own in [retriever_of(data, cutter=cutter) for cutter in cutters]
+    )
+    order = np.argsort([data.shared_words(question) for question in data.questions], kind="stable")
+    return [f"{words.mean():.1f}", *(difference(both[own], words[own]) for own in (order, *np.array_split(order, 3)))]
 
 
 PARTS: Mapping[str, Callable[[Set], dict[str, Row]]] = {"index": index_rows, "store": store_rows}
@@ -655,12 +653,16 @@ def main() -> None:
     if args.store:
         args.store.mkdir(parents=True, exist_ok=True)
     every = {name: args.every * EVERY.get(name, 1) for name in args.sets}
-    extra: dict[str, Callable[[Set], str]] = {
-        "coverage": coverage_row,
-        "scorer": partial(scorer_row, model=args.scorer),
+    scored = "words alone", "all questions", "that share fewest words", "the middle third", "that share most"
+    extra: dict[str, tuple[Callable[[Set], list[str]], Sequence[Any]]] = {
+        "coverage": (coverage_row, ("AUROC", *LEAST)),
+        "scorer": (partial(scorer_row, model=args.scorer), scored),
     }
-    for name, of in product(args.sets, [of for of in extra if of in args.only]):
-        print(of, extra[of](Set.read(args.data, name, as_embedder(args.embedder), every[name])), flush=True)
+    for of, (row, head) in extra.items():
+        if of in args.only:
+            sets = [Set.read(args.data, name, as_embedder(args.embedder), every[name]) for name in args.sets]
+            lines = [[data.name, len(data.questions), *row(data)] for data in sets]
+            print(f"## {of}\n\n{markdown(('set', 'questions', *head), lines)}", flush=True)
     jobs = [
         (args.data, name, part, args.embedder, every[name]) for part in PARTS if part in args.only for name in args.sets
     ]
