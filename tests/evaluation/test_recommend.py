@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import replace
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -206,6 +207,7 @@ def test_the_printed_lines_create_what_was_scored(corpus):
     made = replace(made, option=option, embedder="minilm")
     space = {"advchunk": advchunk, "Retriever": lambda _, **how: how, "chunks": {}}
     exec(made.python, space)
+    exec(dedent(str(made).partition("models loaded.")[2]), {})  # with what they need
     chunker, how = space["chunker"], space["retriever"]
     assert (chunker.algorithm, chunker.max_tokens, chunker.vectors) == ("optimal-semantic", 24, "units")
     assert chunker.embedder == how["embedder"] == "minilm"
