@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, HierarchicalChunker, RecursiveChunker
-from advchunk.retrieval import Retriever, StoredRetriever
+from advchunk.retrieval import Retriever, StoredRetriever, index_file
 
 TEXTS = {
     "tea": "Green tea is made of leaves. It is drunk hot. The leaves stand for two minutes. Don't boil them.",
@@ -56,21 +56,26 @@ CHANGES = st.lists(st.tuples(st.sampled_from(sorted(TEXTS)), st.sampled_from([0,
 @given(changes=CHANGES)
 def test_answers_are_those_of_memory_after_any_changes(mode, tmp_path_factory, changes):
     path = tmp_path_factory.mktemp("stored") / "my.index"
-    memory = Retriever(mode=mode)
+    memory, open_before = Retriever(mode=mode), StoredRetriever(path, mode=mode)
     for name, size in changes:
+        open_before.search("rum tea key file", 20)  # the chunks that it remembers are those of now
         for retriever in memory, StoredRetriever(path, mode=mode):
             if size:
                 retriever.add(name, chunks_of(name, size), text=TEXTS[name])
             else:
                 retriever.remove(name)
     assert_alike(StoredRetriever(path, mode=mode), memory)
+    assert_alike(open_before, memory)
 
 
-def test_a_file_is_what_a_retriever_in_memory_saves_and_loads(tmp_path):
+def test_a_file_is_what_a_retriever_in_memory_saves_and_loads(tmp_path, monkeypatch):
     memory = Retriever({name: chunks_of(name) for name in TEXTS}, texts=TEXTS)
     memory.save(tmp_path / "a.index")
     stored = StoredRetriever(tmp_path / "a.index")
     assert_alike(stored, memory)
+    with monkeypatch.context() as reading:
+        reading.setattr(index_file, "chunk_from_dict", None)  # chunks are read once
+        assert_alike(stored, memory)
     stored.remove("tea", "law")
     memory.remove("tea", "law")
     assert_alike(stored, memory)

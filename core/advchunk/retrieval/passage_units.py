@@ -180,7 +180,7 @@ class UnitReader:
         return self._remembered(key, own, lambda: self.read(Excerpt.of(chunk, text, span, start, source)))
 
     def _remembered(self, key: Hashable, own: Any, read: Callable[[], Reading]) -> Reading:
-        """Return what was read under a key from the same chunk and metadata, ``own``, or read it now."""
+        """Return the units under a key, of the same chunk and metadata (``own``), or read them now."""
         kept = self._latest.get(key) or self._older.get(key)
         if kept is None or kept[0] != own:
             kept = own, read()
