@@ -438,6 +438,15 @@ def test_groups_of_distant_units_ignore_the_target():
     assert [chunk.tokens for chunk in assemble_groups(units, labels, limits)] == [3, 3]
 
 
+@given(cases(), st.data())
+def test_characters_have_the_sizes_that_any_counter_of_them_finds(case, data):
+    units, limits = case
+    fast, slow = (replace(limits, counter=c) for c in (CHARACTERS, CallableCounter(lambda text: sum(map(len, text)))))
+    fit_fast, fit_slow = fit(units, fast), fit(units, slow)
+    cuts = cut(data, fit_fast)
+    assert assemble(fit_fast, cuts, fast) == assemble(fit_slow, cuts, slow)
+
+
 @given(st.lists(st.sampled_from(["", "a", "bb", "ccc"])))
 def test_many_equal_texts_are_counted_once(texts):
     counted = list[str]()

@@ -361,3 +361,4 @@ def test_form_feeds_take_linear_time(feed):
 @given(texts(FORMULAS, HTML, WHITE, WORDS, ["`", "[", "](", ")", "$", "&amp;", "!", '"']))
 def test_atoms_are_those_that_a_search_of_every_character_meets(text):
     assert [*atoms.atom_spans(text)] == [match.span() for match in atoms._ATOM.finditer(text)]
+    assert atoms.has_atoms(text) == (atoms._ATOM.search(text) is not None)
