@@ -102,8 +102,8 @@ def test_names_of_chonkie_lead_to_what_its_table_names():
     ours = {chunker_class(name).__name__: name for name in names()}
     for name, cell in ((name, cell) for others, cell in lines for name in re.findall(r"`(\w+Chunker)`", others)):
         hint = method_hint(name, names()).replace("'", '"')
-        found = [ours[word] for word in re.findall(r"`(\w+)`", cell) if word in ours]
-        assert any(word in hint for word in [*map('"{}"'.format, found), *re.findall(r'`(\w+="\w+")`', cell)]), name
+        chunkers = [ours[word] for word in re.findall(r"`(\w+)`", cell) if word in ours]
+        assert any(word in hint for word in [*map('"{}"'.format, chunkers), *re.findall(r'`(\w+="\w+")`', cell)]), name
 
 
 CONTRACT = """SUPPLY AGREEMENT
