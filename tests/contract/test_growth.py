@@ -1,4 +1,9 @@
-"""The time of every reader and chunker, of an index and of the cut, grows in proportion to a text, whatever its shape."""
+"""The time of every reader and chunker, of an index and of the cut, grows in proportion to a text, whatever its shape.
+
+For readers, `recursive`, an index, and the cut, a text of 64 kB takes less than 12 times as long as one of 8 kB, an
+exponent of 1.2, unless it takes less than 0.1 s, 1.6 s a megabyte. For other chunkers, of which some look back over
+windows of sentences, a text of 12 kB takes less than 8 times as long as one of 3 kB, an exponent of 1.5.
+"""
 
 import contextlib
 
@@ -11,7 +16,7 @@ from advchunk.readers.pubmed import records as pubmed
 from advchunk.retrieval import Hit, LexicalIndex, PassageCutter
 from chats import every_fourth_line
 from front_ends import every_chunker
-from growing import check_growth, check_shapes, repeated
+from growing import STRICT, check_growth, check_shapes, repeated
 from shapes import SAMPLE, SHAPES, around
 from stand_ins import STAND_INS
 
@@ -26,7 +31,7 @@ def build(name, **params):
 
 @pytest.mark.slow
 def test_recursive_takes_time_in_proportion_to_every_shape():
-    check_shapes(build("recursive").chunk, SHAPES, 4_000)
+    check_shapes(build("recursive").chunk, SHAPES, **STRICT)
 
 
 @pytest.mark.long
@@ -48,7 +53,7 @@ def test_every_reader_takes_time_in_proportion_to_every_shape(name):
         with contextlib.suppress(ConfigurationError):
             formats.read(Document(text), name)
 
-    check_shapes(read, SHAPES, 4_000)
+    check_shapes(read, SHAPES, **STRICT)
 
 
 @pytest.mark.long
@@ -57,7 +62,7 @@ def test_an_index_and_the_cut_take_time_in_proportion_to_every_shape():
         LexicalIndex(text[i : i + 500] for i in range(0, len(text), 500)).search("a word")
         PassageCutter().cut("a word", [Hit(Chunk(text[:40], (Span(0, 40),), 10), "a", 1.0)], 500, texts={"a": text})
 
-    check_shapes(ask, SHAPES, 4_000)
+    check_shapes(ask, SHAPES, **STRICT)
 
 
 TEI = '<TEI xmlns="http://www.tei-c.org/ns/1.0"><text><body>'

@@ -57,6 +57,7 @@ _MAX_SENTENCE = 80  # tokens from which a sentence is split at clauses and words
 _MAX_WHOLE = 300  # from which a block is split
 _SHARE = 0.3  # of a budget that a block may take whole
 _MAX_CONTEXT = 100  # tokens of headings and the head of a table
+_MAX_HEAD = 2000  # characters of the head of a table whose words each row has: those of a longer one are read once
 _MAX_GAP = 2  # characters between chunks of one run, such as white space that splitters strip; no passage crosses it
 # A piece of a table ends with its tag or environment, else at a blank line. Its head is written as a Markdown table.
 _TABLE_END = re.compile(r"(?<=</table>)|(?<=</TABLE>)|(?<=\\end\{tabular\})|\n[ \t>]*\n|\Z")
@@ -261,7 +262,7 @@ class _Layout:
 
     def strings(self, edges: Sequence[int]) -> Iterator[tuple[str, str]]:
         """Yield the texts of units, each after the head of the table of which it is a row, or after ""."""
-        text, heads = self.document.text, [*self._heads]
+        text, heads = self.document.text, [head for head in self._heads if len(head[2]) <= _MAX_HEAD]
         for start, end in pairwise(edges):
             while heads and heads[0][1] <= start:
                 heads.pop(0)

@@ -91,21 +91,9 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         return self._cheapest(units, limits, ContextBuilder(self, Document(units.text, blocks=layout), self.counter))
 
     def _cheapest(self, units: Units, limits: Limits, contexts: ContextBuilder) -> Segmentation:
-        """Return the cheapest segmentation; ties go to the longest last chunk."""
+        """Return the segmentation that costs least."""
         costs = AbstractCosts(self, units, limits, contexts)
-        best, previous = {0: 0}, dict[int, int]()
-        for i, end in enumerate(costs.places[1:], start=1):
-            options = list[tuple[int, int]]()
-            for start in costs.places[i - 1 :: -1]:
-                if options and costs.tokens(start, end) > self.max_tokens:
-                    break
-                size = costs.size(start, end)
-                if not options or size <= self.max_tokens:  # between two places everything fits
-                    options.append((best[start] + costs.cost(start, end, size), start))
-            best[end], previous[end] = min(options)
-        cuts = [len(units)]
-        while cuts[-1]:
-            cuts.append(previous[cuts[-1]])
+        cuts = costs.cheapest()
         reasons = ["section" if cut in costs.starts else "target" for cut in cuts[-2:0:-1]]
         origins: list[Origin] = ["structure" if reason == "section" else "size" for reason in reasons]
         return Segmentation(np.array(cuts[::-1]), reason=reasons, origins=origins)
