@@ -14,8 +14,10 @@ from advchunk import (
     Span,
     UniversalSemanticChunker,
 )
+from advchunk.building.positions import DocumentPlaces
 from advchunk.models.static import default_embedder
-from advchunk.retrieval import PassageCutter, Retriever, Search
+from advchunk.retrieval import PassageCutter, Retriever, Search, StoredRetriever
+from advchunk.retrieval.lexical_index import _Part
 from growing import check_growth
 from servers import LONG
 
@@ -172,6 +174,22 @@ def test_adding_and_removing_take_linear_time():
             retriever.remove(f"{i}")
 
     check_growth(fill_and_empty, int, 200)
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_a_search_after_an_addition_reads_what_was_added(is_stored, tmp_path, monkeypatch):
+    def counting(cls):
+        make = cls.of
+        monkeypatch.setattr(cls, "of", lambda rows, *args: read.append(len(own := [*rows])) or make(own, *args))
+
+    read, (chunk,) = list[int](), RecursiveChunker().chunk("Green tea is hot.")
+    retriever = StoredRetriever(tmp_path / "a", mode="lexical") if is_stored else Retriever(mode="lexical")
+    counting(DocumentPlaces)
+    counting(_Part)
+    for i in range(128):
+        retriever.add(f"{i}", [chunk])
+        assert len(retriever.rank("tea")) == min(i + 1, 100)
+    assert sum(read) < 128 * 8  # to read all of them each time takes ten times as much
 
 
 def test_a_retriever_can_be_pickled():
