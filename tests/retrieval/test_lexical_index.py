@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from advchunk.retrieval import LexicalIndex
 from advchunk.text.search_terms import query_terms, term_counts
 from growing import check_growth
+from servers import LONG
 
 WORDS = st.lists(st.sampled_from(["tea", "rum", "boat", "sail", "x42", "7"]), max_size=8).map(" ".join)
 
@@ -109,8 +110,9 @@ def test_indexing_takes_time_in_proportion_to_the_texts():
     check_growth(lambda texts: LexicalIndex(texts).search("tea 7"), make, 4000)
 
 
-def test_the_first_search_may_be_in_many_threads():
+def test_the_first_search_may_be_in_many_threads_and_a_forked_process_searches():
     program = """
+        import os
         from concurrent.futures import ThreadPoolExecutor
         from threading import Barrier
         from advchunk.retrieval import LexicalIndex
@@ -120,8 +122,12 @@ def test_the_first_search_may_be_in_many_threads():
             return LexicalIndex(["Tea is hot.", f"Rum {number}"]).scores(f"hot rum {number}").all()
         with ThreadPoolExecutor(32) as pool:
             assert all(pool.map(search, range(32)))
+        barrier = Barrier(1)
+        child = os.fork() if hasattr(os, "fork") else 0
+        assert search(0)
+        assert not child or os.waitpid(child, 0)[1] == 0
     """
-    subprocess.run([sys.executable, "-c", dedent(program)], check=True)
+    subprocess.run([sys.executable, "-c", dedent(program)], check=True, timeout=LONG)
 
 
 def test_threads_that_search_and_learn_words_at_once_agree():
