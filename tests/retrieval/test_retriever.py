@@ -14,8 +14,10 @@ from advchunk import (
     Span,
     UniversalSemanticChunker,
 )
+from advchunk.building.positions import DocumentPlaces
 from advchunk.models.static import default_embedder
-from advchunk.retrieval import PassageCutter, Retriever, Search
+from advchunk.retrieval import PassageCutter, Retriever, Search, StoredRetriever
+from advchunk.retrieval.lexical_index import _Part
 from growing import check_growth
 from servers import LONG
 
@@ -101,20 +103,6 @@ def test_documents_are_added_async_as_they_are_added(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_editing_and_removing_documents_equals_a_new_retriever(mode):
-    retriever = Retriever(chunks(), mode=mode)
-    retriever.search("rum")
-    edited = RecursiveChunker(max_tokens=10).chunk("Sailors drink tea now. Rum is forbidden.")
-    retriever.add("ships.txt", edited)
-    retriever.remove("law.txt")
-    retriever.remove("none.txt")
-    expected = Retriever({"tea.txt": chunks()["tea.txt"], "ships.txt": edited}, mode=mode)
-    assert retriever.documents == expected.documents == ["tea.txt", "ships.txt"]
-    for question in ("rum", "hot tea", "file number"):
-        assert retriever.search(question) == expected.search(question)
-
-
-@pytest.mark.parametrize("mode", MODES)
 def test_saved_and_loaded(mode, tmp_path):
     retriever = Retriever(chunks(add_scores=True), mode=mode, neighbors=False, lexical_weight=3.0, texts=TEXTS)
     retriever.save(tmp_path / "index")
@@ -172,6 +160,38 @@ def test_adding_and_removing_take_linear_time():
             retriever.remove(f"{i}")
 
     check_growth(fill_and_empty, int, 200)
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_a_search_after_an_addition_reads_what_was_added(is_stored, tmp_path, monkeypatch):
+    def counting(cls):
+        make = cls.of
+        monkeypatch.setattr(cls, "of", lambda rows, *args: read.append(len(own := [*rows])) or make(own, *args))
+
+    read, (chunk,) = list[int](), RecursiveChunker().chunk("Green tea is hot.")
+    retriever = StoredRetriever(tmp_path / "a", mode="lexical") if is_stored else Retriever(mode="lexical")
+    counting(DocumentPlaces)
+    counting(_Part)
+    for i in range(128):
+        retriever.add(f"{i}", [chunk])
+        assert len(retriever.rank("tea")) == min(i + 1, 100)
+    assert sum(read) < 128 * 8  # to read all of them each time takes ten times as much
+
+
+def test_a_call_that_is_cancelled_changes_nothing():
+    class Silent:
+        embed = staticmethod(default_embedder().embed)
+
+        async def aembed(self, texts):
+            await asyncio.Event().wait()
+
+    retriever = Retriever(chunks(), embedder=Silent())
+    before = retriever.search("hot tea")
+    for call in (retriever.asearch("hot tea"), retriever.aadd_many({"new.txt": chunks()["law.txt"]})):
+        with pytest.raises(TimeoutError):
+            asyncio.run(asyncio.wait_for(call, 0.01))
+    assert retriever.documents == list(TEXTS)
+    assert retriever.search("hot tea") == before
 
 
 def test_a_retriever_can_be_pickled():

@@ -1,11 +1,14 @@
 """The positions of chunks in their documents."""
 
-from collections.abc import Hashable, Sequence
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from advchunk.errors import require
 from advchunk.records import Chunk, Floats, Ints
@@ -13,6 +16,9 @@ from advchunk.text.counters import Counter
 
 _GAP = 1e6  # tokens between documents
 _SAMPLE = 100  # texts whose tokens are counted for an estimate
+_COUNTS = [(name, np.int64) for name in ("first", "length", "tokens", "characters")]
+_DOCUMENT = np.dtype([("name", object), *_COUNTS, ("languages", object)])
+_CHUNK = np.dtype([("number", np.int64), ("middle", np.float64), ("words", np.int64)])
 
 
 @dataclass(frozen=True)
@@ -42,9 +48,7 @@ class ChunkPositions:
         no chunk has tokens (`count_tokens`).
         """
         numbers = {name: number for number, name in enumerate(dict.fromkeys(documents))}
-        tokens, characters = sum(chunk.tokens for chunk in chunks), sum(len(chunk.text) for chunk in chunks)
-        require(tokens > 0 or characters == 0, "chunks must have tokens", tokens)
-        middles = np.array([chunk.middle for chunk in chunks], dtype=np.float64) * (tokens / max(characters, 1))
+        middles = DocumentPlaces.of([document_row("", chunks)]).positions.middles
         return cls(np.array([numbers[name] for name in documents], dtype=np.int64), middles)
 
     def __len__(self) -> int:
@@ -74,6 +78,56 @@ class ChunkPositions:
         starts = np.cumsum(counts) - counts
         inside = np.arange(int(counts.sum())) + np.repeat(first - starts, counts)
         return np.unique(order[inside])
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentPlaces:
+    """The documents of an index and the places of their chunks: arrays of m documents and n chunks with fields."""
+
+    documents: NDArray[np.void]
+    chunks: NDArray[np.void]
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[Any, ...]]) -> Self:
+        """Return the places of documents, given a row of each (`document_row`)."""
+        rows = [*rows]
+        chunks = np.zeros(sum(len(row[6]) for row in rows), _CHUNK)
+        if rows:
+            chunks["number"] = np.concatenate([np.arange(row[1], row[1] + row[2]) for row in rows])
+            chunks["middle"], chunks["words"] = map(np.concatenate, zip(*(row[6:] for row in rows), strict=True))
+        return cls(np.array([row[:6] for row in rows], _DOCUMENT), chunks)
+
+    def joined(self, others: DocumentPlaces) -> Self:
+        """Return the places with those of other documents after them."""
+        pairs = (self.documents, others.documents), (self.chunks, others.chunks)
+        return type(self)(*map(np.concatenate, pairs))
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """The name of each chunk's document."""
+        return [*np.repeat(self.documents["name"], self.documents["length"])]
+
+    @cached_property
+    def languages(self) -> list[str]:
+        """The codes of the chunks' languages, in alphabetical order."""
+        return sorted({code for codes in {*self.documents["languages"].tolist()} for code in codes.split()})
+
+    @cached_property
+    def positions(self) -> ChunkPositions:
+        """The positions of the chunks (`ChunkPositions.of`)."""
+        tokens, characters = (int(self.documents[name].sum()) for name in ("tokens", "characters"))
+        require(tokens > 0 or characters == 0, "chunks must have tokens", tokens)
+        owners = np.repeat(np.arange(len(self.documents)), self.documents["length"])
+        return ChunkPositions(owners, self.chunks["middle"] * (tokens / max(characters, 1)))
+
+
+def document_row(
+    name: str, chunks: Sequence[Chunk], languages: str = "", first: int = 0, words: Sequence[int] = ()
+) -> tuple[Any, ...]:
+    """Return the fields of a document for `DocumentPlaces.of`, and arrays of the middles and words of its chunks."""
+    sums = len(chunks), sum(chunk.tokens for chunk in chunks), sum(len(chunk.text) for chunk in chunks)
+    middles = np.array([chunk.middle for chunk in chunks], np.float64)
+    return name, first, *sums, languages, middles, np.array([*words] or np.zeros(len(chunks)), np.int32)
 
 
 def count_tokens(chunks: Sequence[Chunk], counter: Counter) -> list[Chunk]:

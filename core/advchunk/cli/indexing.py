@@ -90,7 +90,7 @@ def _check(path: Path) -> bool:
         for name, reason in damages:
             click.echo(f"advchunk: {name or path}: {reason}", err=True)
         if not damages:
-            click.echo(f"{path}: {len(index)} chunks of {len(index.places.names)} documents are whole")
+            click.echo(f"{path}: {len(index)} chunks of {len(index.places.documents)} documents are whole")
     return bool(damages)
 
 

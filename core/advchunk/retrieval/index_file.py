@@ -15,7 +15,6 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import count, pairwise
 from pathlib import Path
@@ -26,6 +25,7 @@ from zlib import crc32
 
 import numpy as np
 
+from advchunk.building.positions import DocumentPlaces, document_row
 from advchunk.errors import ConfigurationError, require
 from advchunk.models.signals import unit_rows
 from advchunk.records import Chunk, Floats, Ints, chunk_from_dict, chunk_to_dict
@@ -81,25 +81,6 @@ class IndexedDocument(NamedTuple):
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Places:
-    """The places of all n chunks; every change of the file changes ``state``.
-
-    ``languages`` are the chunks' codes in alphabetical order, if an embedder may not know them all; ``keys`` the
-    chunks' document names. ``documents`` (n,) are numbers in ``names``, ascending; ``numbers`` (n,) those in the file,
-    ascending; ``middles`` (n,) in the document, in tokens; ``words`` (n,) are counted without stop words.
-    """
-
-    state: int
-    names: list[str]
-    languages: list[str]
-    keys: list[str]
-    documents: Ints
-    numbers: Ints
-    middles: Floats
-    words: Ints
-
-
 def is_index(path: Path) -> bool:
     """Return True if a file is an index, by its header."""
     try:
@@ -115,7 +96,7 @@ class IndexFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.latest: Places | None = None  # that were read
+        self.latest: tuple[int, DocumentPlaces] | None = None  # the state of the file, and places that were read
         self.chunks, self.chunk_bytes = dict[tuple[int, int], Chunk](), 0  # by state and number, and of their JSON
         self.whole_vectors: int | None = None  # the latest state in which all were read
 
@@ -179,15 +160,18 @@ class IndexFile:
             reader = IndexReader(self, file)
             widths = {row.shape[1] for document in added.values() for row in document.rows} | {reader.width} - {0}
             require(len(widths) <= 1, "vectors must have the dimensions of those in the index", sorted(widths))
-            for name in [*removed, *added]:
-                reader.remove(name)
-            _add(file, reader.settings, added)
+            are_removed = [reader.remove(name) for name in [*removed, *added]]
+            places = DocumentPlaces.of(_add(file, reader.settings, added))
             for name, value in notes.items():
                 file.execute("DELETE FROM notes WHERE name = ?", (_bytes(name),))
                 if value is not None:
                     _insert(file, "notes", _bytes(name), _bytes(json.dumps(value)))
             file.execute("UPDATE changes SET number = number + 1")
             file.execute("COMMIT")
+            if (latest := self.latest) is not None and latest[0] == reader.state and not any(are_removed):
+                self.latest = reader.state + 1, latest[1].joined(places)
+            if self.whole_vectors == reader.state:
+                self.whole_vectors = reader.state + 1
 
     @contextmanager
     def _opened(self, mode: str = "mode=rw") -> Iterator[Connection]:
@@ -230,6 +214,7 @@ class IndexReader(Sequence[Chunk]):
 
     def __init__(self, index: IndexFile, file: Connection) -> None:
         self._index, self._file = index, file
+        (self.state,) = file.execute("SELECT max(number) FROM changes").fetchone()  # which every change changes
 
     def _rows(self, table: str, condition: str = "", *values: Any, is_whole: bool = False) -> Iterator[list[Any]]:
         """Yield rows of a table, as they were written; their checksums count unless it is known to be whole."""
@@ -244,10 +229,10 @@ class IndexReader(Sequence[Chunk]):
         return rows[0]
 
     def __len__(self) -> int:
-        return len(self.places.numbers)
+        return len(self.places.chunks)
 
     def __getitem__(self, place: Any) -> Any:
-        key = self.places.state, int(self.places.numbers[place])
+        key = self.state, int(self.places.chunks["number"][place])
         if (chunk := self._index.chunks.get(key)) is None:
             (_, value), chunks = self._row("chunks", "WHERE number = ?", key[1]), self._index.chunks
             if self._index.chunk_bytes > _BLOCK:
@@ -268,24 +253,12 @@ class IndexReader(Sequence[Chunk]):
         return {_text(name): json.loads(value) for name, value in self._rows("notes")}
 
     @cached_property
-    def places(self) -> Places:
+    def places(self) -> DocumentPlaces:
         """The places of all chunks."""
-        (state,) = self._file.execute("SELECT max(number) FROM changes").fetchone()
-        if self._index.latest is None or self._index.latest.state != state:
-            self._index.latest = self._read_places(state)
-        return self._index.latest
-
-    def _read_places(self, state: int) -> Places:
-        rows = [*self._rows("documents", "ORDER BY number")]
-        columns = zip(*rows, strict=True) if rows else [()] * 9
-        _, encoded, firsts, lengths, tokens, characters, middles, words, codes = columns
-        names, languages = list(map(_text, encoded)), sorted({code for own in codes for code in own.split()})
-        owners: Ints = np.repeat(np.arange(len(rows)), np.array(lengths, np.int64))
-        keys = [names[owner] for owner in owners.tolist()]
-        numbers = (np.array(firsts, np.int64) - np.cumsum([0, *lengths])[:-1])[owners] + np.arange(len(owners))
-        places = np.frombuffer(b"".join(middles), np.float64) * (sum(tokens) / max(sum(characters), 1))
-        counts = np.frombuffer(b"".join(words), np.int32).astype(np.int64)
-        return Places(state, names, languages, keys, owners, numbers, places, counts)
+        if (latest := self._index.latest) is None or latest[0] != self.state:
+            rows = self._rows("documents", "ORDER BY number")
+            latest = self._index.latest = self.state, DocumentPlaces.of(map(_row_of, rows))
+        return latest[1]
 
     def text(self, name: str) -> str | None:
         """Return the text of a document, if it is kept."""
@@ -294,14 +267,14 @@ class IndexReader(Sequence[Chunk]):
 
     def scores(self, query: str) -> Floats:
         """Return the score of each chunk for a query by its words, as `LexicalIndex` does: (n,)."""
-        places, scores = self.places, np.zeros(len(self))
-        mean = float(places.words.mean()) if len(self) else 0.0
+        scores, numbered, lengths = np.zeros(len(self)), self.places.chunks["number"], self.places.chunks["words"]
+        mean = float(lengths.mean()) if len(self) else 0.0
         for term, weight in query_terms(query).items() if len(self) else ():
             numbers, counts = self._occurrences(term, most_texts(weight, len(self)))
-            chunks = np.minimum(np.searchsorted(places.numbers, numbers), len(self) - 1)
-            self._index.check(np.array_equal(places.numbers[chunks], numbers), "its words are damaged")
+            chunks = np.minimum(np.searchsorted(numbered, numbers), len(self) - 1)
+            self._index.check(np.array_equal(numbered[chunks], numbers), "its words are damaged")
             rare = float(rarity(np.array(len(chunks)), len(self)))
-            scores[chunks] += weight * rare * saturation(counts, places.words[chunks], mean)
+            scores[chunks] += weight * rare * saturation(counts, lengths[chunks], mean)
         return scores
 
     def _occurrences(self, term: str, most: int) -> tuple[Ints, Ints]:
@@ -337,7 +310,7 @@ class IndexReader(Sequence[Chunk]):
     def _vectors(self) -> Iterator[tuple[Ints, Floats]]:
         """Yield the number of rows of each chunk, and the rows, in blocks of whole documents."""
         counts, rows, size = list[bytes](), list[bytes](), 0
-        is_whole = self._index.whole_vectors == self.places.state  # so each process pays for their checksums once
+        is_whole = self._index.whole_vectors == self.state  # so each process pays for their checksums once
         for _, own_counts, own_rows in self._rows("vectors", "ORDER BY document", is_whole=is_whole):
             counts.append(own_counts)
             rows.append(own_rows)
@@ -347,7 +320,7 @@ class IndexReader(Sequence[Chunk]):
                 counts, rows, size = [], [], 0
         if counts:
             yield _block(counts, rows)
-        self._index.whole_vectors = self.places.state
+        self._index.whole_vectors = self.state
 
     @property
     def width(self) -> int:
@@ -357,13 +330,13 @@ class IndexReader(Sequence[Chunk]):
 
     def documents(self) -> dict[str, IndexedDocument]:
         """Return all documents, by name."""
-        places = self.places
-        edges = places.documents.searchsorted(np.arange(len(places.names) + 1)).tolist()
+        names, lengths = self.places.documents["name"], self.places.documents["length"]
+        edges = np.cumsum([0, *lengths]).tolist()
         rows = [own for counts, flat in self._vectors() for own in np.split(flat, np.cumsum(counts)[:-1])]
         self._index.check(len(rows) in (0, len(self)), "it lacks vectors of chunks")
         return {
             name: IndexedDocument([self[place] for place in range(start, end)], rows[start:end], self.text(name))
-            for name, (start, end) in zip(places.names, pairwise(edges), strict=True)
+            for name, (start, end) in zip(names.tolist(), pairwise(edges), strict=True)
         }
 
     def damages(self) -> Iterator[tuple[str, str]]:
@@ -394,9 +367,10 @@ class IndexReader(Sequence[Chunk]):
         if is_whole and sum(_sum_of(own, [entry]) for own, entry in places if has_words) != expected:
             yield "", "its words are damaged"
 
-    def remove(self, name: str) -> None:
-        """Remove a document from the file, which must be open to write."""
-        for number, _, first, length, *_ in self._rows("documents", "WHERE name = ?", _bytes(name)):
+    def remove(self, name: str) -> bool:
+        """Remove a document from the file, which must be open to write, and return whether it was there."""
+        rows = [*self._rows("documents", "WHERE name = ?", _bytes(name))]
+        for number, _, first, length, *_ in rows:
             span = first, first + length - 1
             if self.settings["mode"] != "dense":
                 for own, value in self._rows("chunks", "WHERE number BETWEEN ? AND ?", *span):
@@ -405,6 +379,7 @@ class IndexReader(Sequence[Chunk]):
             self._file.execute("DELETE FROM chunks WHERE number BETWEEN ? AND ?", span)
             for table, key in (("texts", "document"), ("vectors", "document"), ("documents", "number")):
                 self._file.execute(f"DELETE FROM {table} WHERE {key} = ?", (number,))
+        return bool(rows)
 
 
 class StoredTexts(Mapping[str, str]):
@@ -420,7 +395,7 @@ class StoredTexts(Mapping[str, str]):
         return text
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self._index.places.names if name in self)
+        return (name for name in self._index.places.documents["name"].tolist() if name in self)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -432,9 +407,15 @@ def _block(counts: Iterable[bytes], rows: Iterable[bytes]) -> tuple[Ints, Floats
     return number.astype(np.int64), flat.reshape(int(number.sum()), -1) if len(flat) else np.zeros((0, 0), np.float32)
 
 
-def _add(file: Connection, settings: Mapping[str, Any], documents: Mapping[str, IndexedDocument]) -> None:
-    """Write documents whose names are free."""
-    has_words = settings["mode"] != "dense"
+def _row_of(values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return a row of the file as `document_row` returns it."""
+    _, name, *counts, middles, words, languages = values
+    return _text(name), *counts, languages, np.frombuffer(middles, np.float64), np.frombuffer(words, np.int32)
+
+
+def _add(file: Connection, settings: Mapping[str, Any], documents: Mapping[str, IndexedDocument]) -> list[Any]:
+    """Write documents whose names are free, and return their rows (`document_row`)."""
+    places, has_words = list[Any](), settings["mode"] != "dense"
     has_languages = settings["mode"] == "hybrid" and settings["language"] == AUTO
     last, free = file.execute("SELECT max(number), max(first + length) FROM documents").fetchone()
     free = free or 1
@@ -445,17 +426,17 @@ def _add(file: Connection, settings: Mapping[str, Any], documents: Mapping[str, 
         for own, value, (counts, _) in zip(count(free), values, terms, strict=False):
             _insert(file, "chunks", own, value)
             file.execute("INSERT INTO words (rowid, terms) VALUES (?, ?)", (own, " ".join(_entries(counts))))
-        sums = sum(chunk.tokens for chunk in chunks), sum(len(chunk.text) for chunk in chunks)
-        middles = np.array([chunk.middle for chunk in chunks], np.float64).tobytes()
-        words = np.array([length for _, length in terms], np.int32).tobytes()
         codes = " ".join(languages_of(texts) if has_languages else [])
-        _insert(file, "documents", number, _bytes(name), free, len(chunks), *sums, middles, words, codes)
+        places.append(document_row(name, chunks, codes, free, [length for _, length in terms]))
+        *sums, _, middles, words = places[-1][1:]
+        _insert(file, "documents", number, _bytes(name), *sums, middles.tobytes(), words.tobytes(), codes)
         free += len(chunks)
         if text is not None:
             _insert(file, "texts", number, _bytes(text))
         if rows:
             flat = unit_rows(np.concatenate(rows).astype(np.float32))
             _insert(file, "vectors", number, np.array(list(map(len, rows)), np.int32).tobytes(), flat.tobytes())
+    return places
 
 
 def _insert(file: Connection, table: str, *row: Any) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import copy
-from functools import cached_property
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from advchunk.retrieval.rankings import DEPTH, Ranking
 from advchunk.text.search_terms import SearchVocabulary, query_terms
 
 if TYPE_CHECKING:
-    from scipy.sparse import csc_array
+    from scipy.sparse import csc_array, csr_array
 
 _K1, _B = 1.5, 0.75
 _MOST_TEXTS, _MOST_SHARE = 1000, 0.005  # of all, that have a piece of a word, where more have it than the first
@@ -30,8 +29,7 @@ class LexicalIndex:
     words, too. Pieces of words, which weigh less, find other forms of a word, its compounds, and words of languages
     without a stemmer (`text.search_terms.word_terms`). Stop words count in queries that have no other words.
 
-    A matrix of the words is made at the first search, in a few seconds for 100,000 texts. `SparseWords` gives the same
-    scores in a store.
+    `SparseWords` gives the same scores in a store.
 
     Parameters
     ----------
@@ -43,14 +41,14 @@ class LexicalIndex:
     """
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
-        self._vocabulary = SearchVocabulary()
-        self._words = self.encode(texts)
+        self._vocabulary, self._parts, self._common = SearchVocabulary(), list[_Part](), set[str]()
+        self._parts = self.joined(self.encode(texts))._parts
 
     def __len__(self) -> int:
-        return len(self._words)
+        return sum(len(part.words) for part in self._parts)
 
     def encode(self, texts: Iterable[str]) -> list[NDArray[np.int32]]:
-        """Return the numbers of the words of texts, which `holding` takes."""
+        """Return the numbers of the words of texts, which `joined` takes."""
         rule = "texts must be a collection of strings"
         require(isinstance(texts, Iterable) and not isinstance(texts, str), rule, texts)
         texts = list(texts)
@@ -58,11 +56,13 @@ class LexicalIndex:
         require(not wrong, rule, *wrong[:1] or [None])
         return [self._vocabulary.encode(text).astype(np.int32) for text in texts]
 
-    def holding(self, words: Iterable[NDArray[np.int32]]) -> LexicalIndex:
-        """Return an index of other texts, given their words, which later texts of this one do not change."""
-        index = copy(self)
-        index.__dict__.pop("_index", None)
-        index._words = [*words]
+    def joined(self, words: Iterable[NDArray[np.int32]]) -> LexicalIndex:
+        """Return an index of the texts and, after them, of others, given their words, in time for these on average."""
+        index, parts, last = copy(self), [*self._parts], [*words]
+        while last and parts and len(parts[-1].words) <= 2 * len(last):  # parts are few, and a text seldom moves
+            last = [*parts.pop().words, *last]
+        index._parts = [*parts, _Part.of(last, self._vocabulary)] if last else parts
+        index._common = set()  # pieces of words that too many texts have
         return index
 
     @checked
@@ -76,40 +76,54 @@ class LexicalIndex:
 
     def part(self, texts: Ints) -> LexicalIndex:
         """Return an index of some of the texts, whose scores depend on these alone."""
-        return self.holding([self._words[number] for number in texts.tolist()])
+        index, words = copy(self), [own for part in self._parts for own in part.words]
+        index._parts = []
+        return index.joined(words[number] for number in texts.tolist())
 
     def scores(self, query: str) -> Floats:
         """Return the score of each text for a query, 0 without a common term: (n,)."""
-        counts, lengths, common = self._index
-        weights = {term: weight for term, weight in query_terms(query).items() if term not in common}
-        words = self._vocabulary.words_with(weights, counts.shape[1])
-        present = np.flatnonzero(np.diff(words.indptr))
-        matches = (counts[:, present] @ words[present].tocsc()).tocsc()
-        frequencies = np.diff(matches.indptr)
+        terms, common = query_terms(query).items(), self._common
+        weights = {term: weight for term, weight in terms if weight >= 1 or term not in common}
+        words = self._vocabulary.words_with(weights, max((part.counts.shape[1] for part in self._parts), default=0))
+        matches = [part.matches(words) for part in self._parts]
+        frequencies = sum((np.diff(own.indptr) for own in matches), np.zeros(len(weights), np.int64))
         is_kept = frequencies <= [most_texts(weight, len(self)) for weight in weights.values()]
-        common.update(compress(weights, ~is_kept))
-        factors = np.repeat(rarity(frequencies, len(self)) * [*weights.values()] * is_kept, frequencies)
-        scores = factors * saturation(matches.data, lengths[matches.indices], float(lengths.mean()) if len(self) else 0)
-        return np.bincount(matches.indices, scores, len(self)).astype(np.float64)
-
-    @cached_property
-    def _index(self) -> _Index:
-        from scipy.sparse import csr_array
-
-        edges = np.cumsum([0, *map(len, self._words)])
-        words = np.concatenate([*self._words, np.zeros(0, np.int32)])
-        shape = len(self), int(words.max(initial=-1)) + 1
-        counts = csr_array((np.ones(len(words), np.float32), words, edges), shape=shape)
-        counts.sum_duplicates()
-        return _Index(counts.tocsc(), counts @ self._vocabulary.counted[: shape[1]].astype(np.float64), set())
+        self._common.update(compress(weights, ~is_kept))
+        factors = rarity(frequencies, len(self)) * [*weights.values()] * is_kept
+        mean = sum(float(part.lengths.sum()) for part in self._parts) / max(len(self), 1)
+        scores = (part.scores(own, factors, mean) for part, own in zip(self._parts, matches, strict=True))
+        return np.concatenate([np.zeros(0), *scores])
 
 
-class _Index(NamedTuple):
-    """The counts of words in n texts, (n, w), their lengths without stop words, (n,), and too common pieces."""
+class _Part(NamedTuple):
+    """The words of m texts, their counts, (m, w), and the lengths of the texts without stop words, (m,)."""
 
+    words: list[NDArray[np.int32]]
     counts: csc_array
     lengths: Floats
-    common: set[str]
+
+    @classmethod
+    def of(cls, words: list[NDArray[np.int32]], vocabulary: SearchVocabulary) -> Self:
+        from scipy.sparse import csr_array
+
+        edges, numbers = np.cumsum([0, *map(len, words)]), np.concatenate(words)
+        shape = len(words), int(numbers.max(initial=-1)) + 1
+        counts = csr_array((np.ones(len(numbers), np.float32), numbers, edges), shape=shape).tocsc()
+        counts.sum_duplicates()
+        return cls(words, counts, counts @ vocabulary.counted[: shape[1]].astype(np.float64))
+
+    def matches(self, words: csr_array) -> csc_array:
+        """Return the count of each of t terms in each text, (m, t), by the words that have them."""
+        words = words[: self.counts.shape[1]]
+        present = np.flatnonzero(np.diff(words.indptr))
+        matches: csc_array = (self.counts[:, present] @ words[present].tocsc()).tocsc()
+        return matches
+
+    def scores(self, matches: csc_array, factors: Floats, mean: float) -> Floats:
+        """Return the score of each text, given the factor of each term: (m,)."""
+        weights = np.repeat(factors, np.diff(matches.indptr))
+        weights *= saturation(matches.data, self.lengths[matches.indices], mean)
+        return np.bincount(matches.indices, weights, len(self.words)).astype(np.float64)
 
 
 def rarity(frequencies: Ints, n: int) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import cache
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple, Self
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from advchunk.building.positions import ChunkPositions
+from advchunk.building.positions import DocumentPlaces, document_row
 from advchunk.errors import checked
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
@@ -24,7 +24,7 @@ from advchunk.retrieval.cutting import PassageCutter
 from advchunk.retrieval.hierarchies import ChunkHierarchy
 from advchunk.retrieval.index_file import IndexedDocument, IndexFile
 from advchunk.retrieval.lexical_index import LexicalIndex
-from advchunk.retrieval.query_language import Languages
+from advchunk.retrieval.query_language import languages_of
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
 from advchunk.retrieval.vector_index import VectorIndex
@@ -90,9 +90,8 @@ class Retriever(BaseRetriever):
         search = Search(mode, neighbors, fusion, lexical_weight, levels, answer, section_weight, merge)
         super().__init__(search, depth, language, embedder, tokenizer, cutter)
         self._groups = dict[str, _Group]()
-        self._lexical = LexicalIndex()  # of no text: it numbers the words
-        self._lock = Lock()
-        self._latest: Collection[Chunk] | None = None
+        self._lexical, self._lock = LexicalIndex(), Lock()  # an index of no text, which numbers the words
+        self._latest: _Latest | None = None
         self.add_many({} if chunks is None else chunks, texts)
 
     def __len__(self) -> int:
@@ -105,43 +104,43 @@ class Retriever(BaseRetriever):
 
     def _change(self, added: Mapping[str, IndexedDocument], removed: Iterable[str], _notes: Mapping[str, Any]) -> None:
         with self._lock:
-            before = next((group.document.rows[:1] for group in self._groups.values() if group.document.rows), [])
-            VectorIndex(
-                [*before, *(row for document in added.values() for row in document.rows)]
-            )  # raises unless all fit
-            has_words = self._search.mode != "dense"
+            rows = [row for document in added.values() for row in document.rows]
+            there = (group.document.rows[:1] for group in self._groups.values() if group.document.rows)
+            VectorIndex([*(next(there, []) if rows else []), *rows])  # raises unless all fit
+            has_languages = self._keeps_vectors and self._model.languages is not None
             groups = dict[str, _Group]()
             for name, document in added.items():
                 texts = [chunk.embed_text for chunk in document.chunks]
-                words = self._lexical.encode(texts) if has_words else []
-                groups[name] = _Group(document, words, Languages(texts, self._language))
-            for name in [*removed, *added]:
-                self._groups.pop(name, None)
+                words = self._lexical.encode(texts) if self._search.mode != "dense" else []
+                languages = " ".join(languages_of(texts, self._language) if has_languages else [])
+                groups[name] = _Group(document, words, document_row(name, document.chunks, languages))
+            gone = [self._groups.pop(name, None) for name in [*removed, *added]]
+            self._latest = None if any(gone) else self._latest
             self._groups |= groups
-            self._latest = None
 
     @contextmanager
     def _snapshot(self) -> Iterator[Collection[Chunk]]:
         with self._lock:
-            now = self._latest = self._latest or self._look()
+            if self._latest is None or len(self._latest.places.documents) < len(self._groups):
+                self._latest = self._look()
+            now = self._latest.collection
         yield now
 
-    def _look(self) -> Collection[Chunk]:
-        groups = [*self._groups.items()]
-        chunks = [chunk for _, group in groups for chunk in group.document.chunks]
-        names = [name for name, group in groups for _ in group.document.chunks]
-        return Collection(
-            chunks,
-            chunks,
-            names,
-            ChunkPositions.of(chunks, names),
-            texts={name: group.document.text for name, group in groups if group.document.text is not None},
-            vectors=VectorIndex([row for _, group in groups for row in group.document.rows]),
-            hierarchy=ChunkHierarchy.of_chunks(chunks, names),
-        ).with_words(
-            self._lexical.holding(words for _, group in groups for words in group.words),
-            cache(lambda: sorted({code for _, group in groups for code in group.languages()})),
-        )
+    def _look(self) -> _Latest:
+        """Return all chunks: those of the latest look, if nothing has gone since then, and those that were added."""
+        none = DocumentPlaces.of([]), self._lexical, VectorIndex([]), list[Chunk](), dict[str, str](), True
+        places, words, vectors, chunks, texts, is_flat = self._latest[:-1] if self._latest else none
+        groups = [*islice(self._groups.values(), len(places.documents), None)]
+        added = [chunk for group in groups for chunk in group.document.chunks]
+        places = places.joined(DocumentPlaces.of(group.row for group in groups))
+        words = words.joined(own for group in groups for own in group.words)
+        vectors = vectors.joined([rows for group in groups for rows in group.document.rows])
+        chunks, is_flat = [*chunks, *added], is_flat and all(chunk.parent is None for chunk in added)
+        texts = texts | {group.row[0]: text for group in groups if (text := group.document.text) is not None}
+        own: dict[str, Any] = {} if is_flat else {"hierarchy": ChunkHierarchy.of_chunks(chunks, places.keys)}
+        collection = Collection(chunks, chunks, places.keys, places.positions, texts=texts, vectors=vectors, **own)
+        collection = collection.with_words(words, lambda: places.languages)
+        return _Latest(places, words, vectors, chunks, texts, is_flat, collection)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_lock": None, "_latest": None}
@@ -194,8 +193,20 @@ class Retriever(BaseRetriever):
 
 
 class _Group(NamedTuple):
-    """A document, the words of its chunks, none in a search by vectors alone, and the languages of these."""
+    """A document, the words of its chunks, none in a search by vectors alone, and its row of `DocumentPlaces`."""
 
     document: IndexedDocument
     words: list[NDArray[np.int32]]
-    languages: Languages
+    row: tuple[Any, ...]
+
+
+class _Latest(NamedTuple):
+    """All documents at one moment; ``is_flat`` if no chunk names another above it."""
+
+    places: DocumentPlaces
+    words: LexicalIndex
+    vectors: VectorIndex
+    chunks: list[Chunk]
+    texts: dict[str, str]
+    is_flat: bool
+    collection: Collection[Chunk]

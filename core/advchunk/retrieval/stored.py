@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
-from advchunk.building.positions import ChunkPositions
 from advchunk.engine import Job, run_job
 from advchunk.errors import checked, require
 from advchunk.models.counters import TokenizerLike
@@ -109,7 +108,7 @@ class StoredRetriever(BaseRetriever):
     def documents(self) -> list[str]:
         """The names of the documents, in the order in which they were added."""
         with self._file.reading() as index:
-            return list(index.places.names)
+            return [*index.places.documents["name"]]
 
     @property
     def notes(self) -> dict[str, Any]:
@@ -147,7 +146,7 @@ class StoredRetriever(BaseRetriever):
                 index,
                 index,
                 places.keys,
-                ChunkPositions(places.documents, places.middles),
+                places.positions,
                 texts=StoredTexts(index),
                 words=index,
                 vectors=index,

@@ -1,6 +1,7 @@
 """Search of chunks by their vectors, exactly, in memory."""
 
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
@@ -28,14 +29,26 @@ class VectorIndex:
         shapes = {row.shape[1:] for row in rows}
         valid = len(shapes) <= 1 and all(row.ndim == 2 and len(row) for row in rows)
         require(valid, "rows must be (m, d) for each chunk, with one d and m >= 1", sorted(shapes))
-        counts = [len(row) for row in rows]
-        self._first = np.cumsum([0, *counts[:-1]]) if counts else np.zeros(0, np.int64)
+        self._first = np.cumsum([0, *map(len, rows)])[:-1]
         flat = np.concatenate(rows).astype(np.float32) if rows else np.zeros((0, 0), np.float32)
         require(bool(np.isfinite(flat).all()), "rows must be finite", "nan or inf")
-        self.rows = unit_rows(flat)
+        self.rows = self._room = unit_rows(flat)
 
     def __len__(self) -> int:
         return len(self._first)
+
+    def joined(self, rows: Sequence[Floats]) -> Self:
+        """Return an index of the chunks and, after them, of others, given their rows, in time for these on average."""
+        index = type(self)(rows)
+        if len(self) and rows:
+            first, end = len(self.rows), len(self.rows) + len(index.rows)
+            room, self._room = self._room, self.rows  # only one index may stand in the room behind the rows
+            if end > len(room):
+                room = np.empty((2 * end, room.shape[1]), np.float32)
+                room[:first] = self.rows
+            room[first:end] = index.rows
+            index.rows, index._room, index._first = room[:end], room, np.append(self._first, index._first + first)
+        return index if rows else self
 
     def search(self, query: Floats, depth: int | None = DEPTH) -> Ranking:
         """Return the chunks most similar to a (d,) query vector, at most ``depth`` >= 1."""
@@ -47,9 +60,8 @@ class VectorIndex:
             return np.zeros(0)
         width = self.rows.shape[1]
         require(query.shape == (width,), f"the query vector must have the {width} dimensions of the rows", query.shape)
-        best: Floats = np.maximum.reduceat(
-            similarity(self.rows, unit_rows(query[None].astype(np.float32))[0]), self._first
-        )
+        direction = unit_rows(query[None].astype(np.float32))[0]
+        best: Floats = np.maximum.reduceat(similarity(self.rows, direction), self._first)
         return best
 
 

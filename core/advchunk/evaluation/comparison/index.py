@@ -98,13 +98,8 @@ class ChunkIndex:
     @cached_property
     def lexical(self) -> RankedChunks:
         """The ranking by words."""
-
-        def index_words() -> PartedIndex:
-            index = PartedIndex(LexicalIndex(chunk.embed_text for chunk in self.chunks), self.hierarchy.parts)
-            index.scores("")  # the first query computes the scores of the words
-            return index
-
-        index, cost = measure_cost(index_words, Meter(), self.task.counter)
+        texts, parts = [chunk.embed_text for chunk in self.chunks], self.hierarchy.parts
+        index, cost = measure_cost(lambda: PartedIndex(LexicalIndex(texts), parts), Meter(), self.task.counter)
         return RankedChunks(np.stack([index.scores(q.text) for q in self.task.questions]), cost)
 
     @cached_property
