@@ -340,9 +340,7 @@ class PassageCutter:
                 finder = Finder(text)
                 own = [(replace(hit, chunk=place_in_text(hit.chunk, finder)), evidence) for hit, evidence in group]
             own.sort(key=lambda pair: (pair[0].chunk.spans, pair[0].chunk.text, pair[0].chunk.index))
-            placed, alone = list[tuple[Hit, float]](), list[tuple[Hit, float]]()
-            for pair in own:
-                (placed if is_whole(pair[0].chunk) else alone).append(pair)
+            placed, alone = ([pair for pair in own if is_whole(pair[0].chunk) is whole] for whole in (True, False))
             if alone and text is not None:
                 reason = "%d of %d hits are not in the text of %r, such as %r, so they have no offsets"
                 self._warnings.warn("texts", reason, len(alone), len(group), document, alone[0][0].chunk.text[:60])

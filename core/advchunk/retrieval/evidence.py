@@ -112,10 +112,7 @@ class WindowScoring:
             scores = np.zeros(n)
             for before, weight in zip(counts, weights.tolist(), strict=True):
                 count = before.take(ends) - before[:-1]
-                norms = count + norm
-                count *= weight
-                count /= norms
-                scores += count
+                scores += weight * count / (count + norm)
             total += self.soften(_means(scores, ends))
         return total / len(self.lengths)
 
