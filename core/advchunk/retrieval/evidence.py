@@ -40,9 +40,8 @@ class Postings:
 
     def counts_before(self, n: int) -> Floats:
         """Return the occurrences of each term before each sentence, and before the end: (t, n + 1)."""
-        size = len(self.repeats) * (n + 1)
-        counts = np.bincount(self.terms * (n + 1) + self.sentences + 1, minlength=size).astype(np.float64)
-        return np.cumsum(counts.reshape(-1, n + 1), axis=1)
+        counts = np.bincount(self.terms * (n + 1) + self.sentences + 1, minlength=len(self.repeats) * (n + 1))
+        return np.cumsum(counts.astype(np.float64).reshape(-1, n + 1), axis=1)
 
     def weights(self, n: int) -> Floats:
         """Return the weight of each term, the rarer the higher: (t,)."""

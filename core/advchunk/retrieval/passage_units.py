@@ -186,8 +186,7 @@ class UnitReader:
         if kept is None or kept[0] != own:
             kept = own, read()
         if key not in self._latest:
-            arrays = kept[1].columns.nbytes + kept[1].numbers.nbytes
-            self._bytes += getsizeof(kept[1].text) + arrays + _LAYOUT_BYTES
+            self._bytes += getsizeof(kept[1].text) + kept[1].columns.nbytes + kept[1].numbers.nbytes + _LAYOUT_BYTES
         self._latest[key] = kept
         if self._bytes > _REMEMBERED // 2:
             self._latest, self._older, self._bytes = {}, self._latest, 0
@@ -507,10 +506,8 @@ class UnitTable:
         order = np.argsort(codes, kind="stable")
         is_new = np.diff(codes[order], prepend=-1) > 0
         weights = np.append(question.weights(question.stems[self._numbers]), np.full(len(question.pairs), PAIR))
-        numbers = np.cumsum(is_new) - 1
-        return Postings(
-            numbers, np.concatenate([np.repeat(units, many), units_of_pairs])[order], weights[codes[order][is_new]]
-        )
+        sentences = np.concatenate([np.repeat(units, many), units_of_pairs])[order]
+        return Postings(np.cumsum(is_new) - 1, sentences, weights[codes[order][is_new]])
 
     def word_weights(self, question: AskedTerms) -> dict[WordTerms, float]:
         """Return the weight of each word of a question, the rarer among the units the higher."""
@@ -536,8 +533,7 @@ class UnitTable:
         low, high = self.documents.searchsorted([document, document + 1]).tolist()
         firsts = self.ends[low:high].searchsorted(starts, "right")
         many = np.maximum(self.starts[low:high].searchsorted(ends) - firsts, 0)
-        units = np.repeat(low + firsts - np.cumsum(many) + many, many) + np.arange(int(many.sum()))
-        return units, many
+        return np.repeat(low + firsts - np.cumsum(many) + many, many) + np.arange(int(many.sum())), many
 
     def context(self, unit: int) -> tuple[str, int]:
         """Return the headings above a unit and the head of the table that it is in, and their tokens."""
