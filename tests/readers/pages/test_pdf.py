@@ -197,7 +197,7 @@ def test_monospaced_words_in_prose_and_typewritten_texts_are_not_code():
 def test_without_detector_large_and_bold_lines_are_headings():
     paper = Paper().page().text(60, 90, "Of tea", 16).lines(60, 120, wrapped(PROSE))
     paper.text(60, 220, "Methods", bold=True).lines(60, 232, wrapped(PROSE)).text(60, 330, "Notes", bold=True)
-    paper.text(60, 350, "It ends with a bold sentence.", bold=True)
+    paper.text(60, 350, "It ends with a bold sentence.", bold=True).text(60, 380, "x = 2y (7)", 16)
     document = pdf.read(paper.data(), detector=None)
     assert kinds(document) == [
         ("heading", "Of tea"),
@@ -206,6 +206,7 @@ def test_without_detector_large_and_bold_lines_are_headings():
         ("paragraph", PROSE.strip()),
         ("heading", "Notes"),
         ("paragraph", "It ends with a bold sentence."),
+        ("paragraph", "x = 2y (7)"),
     ]
     assert [block.level for block in document.blocks if block.kind == "heading"] == [1, 2, 2]
 

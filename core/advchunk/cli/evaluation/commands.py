@@ -73,10 +73,8 @@ def evaluate_command(
     what vectors and search do is not credited to a chunker.
 
     Questions are lines of JSON: {"question": ..., "references": [{"document": "guide.md", "quote": "..."}]}, with
-    "start" and "end" as an alternative to "quote".
-
-    Without questions, sentences from the documents serve as questions, and half of them are removed from the text
-    ('advchunk questions' writes them to files).
+    "start" and "end" as an alternative to "quote". Without questions, sentences from the documents serve as questions,
+    and half of them are removed from the text ('advchunk questions' writes them to files).
     """
     from advchunk import evaluation
     from advchunk.evaluation.comparison import report

@@ -46,9 +46,8 @@ def view_command(
     """Write a page that shows the chunks of files.
 
     It has the text in color, sizes, scores, and where methods differ. With --question, it also shows how much evidence
-    there is for each sentence, and which chunks the passages for the question cross.
-
-    The page needs nothing else, and no network. An option that some of the methods do not have applies to the others.
+    there is for each sentence, and which chunks the passages for the question cross. The page needs no network.
+    An option that some of the methods do not have applies to the others.
     """
     from advchunk.cli.viewer import View
 

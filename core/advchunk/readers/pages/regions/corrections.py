@@ -40,6 +40,7 @@ _BLANK = 1.7  # in line heights: a larger gap ends a piece of code
 _TIGHT = 0.15  # distance beyond the usual line spacing, in line heights, of lines surely of one paragraph
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d[a-z]?\b|\bn\.\s?d\.|\bin press\b", re.IGNORECASE)
 _LEADERS = re.compile(r"(?:\s?[.·…]){4,}\s*(?=(?:\d+|[ivxlc]+)\s*$)")
+_WORD = re.compile(r"[^\W\d_]{2}|[\u3041-\ud7ff]|\A[^\W\d_]\Z")  # a formula has single letters between other signs
 _SENTENCE_END = re.compile(r"[.,;。，；]\s*$")  # headings may ask or exclaim
 
 
@@ -194,10 +195,10 @@ def _is_prominent(line: Line, setting: Setting) -> bool:
 
 
 def _may_be_heading(lines: Sequence[Line]) -> bool:
-    """Return True if a text is as short as a heading, has letters, and does not end like a sentence or in a hyphen."""
+    """Return True if a text is as short as a heading, has a word, and does not end like a sentence or in a hyphen."""
     text = " ".join(line.text for line in lines).rstrip()
     is_short = len(text.split()) <= _MOST_WORDS and len(group_rows(lines)) <= _MOST_ROWS
-    return is_short and any(map(str.isalpha, text)) and not _SENTENCE_END.search(text) and not text.endswith("-")
+    return is_short and bool(_WORD.search(text)) and not _SENTENCE_END.search(text) and not text.endswith("-")
 
 
 def _is_run_in(row: Sequence[Line], below: Sequence[Sequence[Line]], setting: Setting) -> bool:
