@@ -34,6 +34,7 @@ from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.explanations import Explanation
 from advchunk.chunkers.params import hints
 from advchunk.errors import BadModelOutput
+from advchunk.readers.noise import without_controls
 from advchunk.records import remove_written, written_metadata
 from advchunk.text.scripts import count_words
 from algorithms import ALGORITHMS
@@ -110,7 +111,8 @@ class Case:
 
     def document(self) -> Document:
         """Return the document, with metadata of its own."""
-        return Document(self.text, "document", metadata=copy.deepcopy(dict(self.metadata)))
+        document = Document(self.text, "document", metadata=copy.deepcopy(dict(self.metadata)))
+        return document if self.front_end == "core" else without_controls(document)
 
 
 class Outcome(NamedTuple):

@@ -107,7 +107,7 @@ def test_a_list_that_a_store_returns_with_other_keys_or_without_some_is_still_kn
 
 
 def test_keys_with_white_space_are_refused():
-    with pytest.raises(ConfigurationError, match="must be without white space, got 'my key'"):
+    with pytest.raises(ConfigurationError, match="must be strings without white space, got 'my key'"):
         write_metadata({}, {"my key": 1})
 
 

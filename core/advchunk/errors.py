@@ -11,7 +11,6 @@ from contextlib import suppress
 from functools import cache, wraps
 from importlib import import_module
 from inspect import Parameter, signature
-from math import inf, isfinite
 from numbers import Integral, Real
 from pathlib import Path
 from types import SimpleNamespace, UnionType
@@ -134,13 +133,22 @@ class WorkerDied(RuntimeError):  # noqa: N818
 
 
 def is_integer(value: object, least: int) -> TypeGuard[int]:
-    """Return True for a whole number that is at least ``least``, but not for a bool."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+    """Return True for a whole number from ``least`` to 2^63 - 1, but not for a bool."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value < _MOST_INTEGER
 
 
-def is_number(value: object) -> TypeGuard[float]:
-    """Return True for a finite number that is at least 0, and no bool."""
-    return isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < inf
+def is_number(value: object, least: float = 0) -> TypeGuard[float]:
+    """Return True for a finite number that is at least ``least``, and no bool."""
+    is_kind = isinstance(value, Real) and not isinstance(value, bool)
+    return is_kind and bool(least <= value <= sys.float_info.max)  # type: ignore[operator]  # a Real has an order
+
+
+def is_many(value: object) -> TypeGuard[Iterable[Any]]:
+    """Return True for what can be iterated over, but not for a text."""
+    try:
+        return not isinstance(value, (str, bytes, bytearray)) and iter(value) is not None  # type: ignore[call-overload]
+    except Exception:  # noqa: BLE001 - a foreign value may raise anything
+        return False
 
 
 def is_instance(value: object) -> bool:
@@ -148,13 +156,22 @@ def is_instance(value: object) -> bool:
     return not isinstance(value, type) or value.__module__ == "builtins"
 
 
+_MOST_INTEGER = 2**63
 _MAX_VALUE_LENGTH = 400  # characters of a value in a message
+
+
+def show(value: object) -> str:
+    """Return the `repr` of a value, or the name of its type if that fails."""
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001 - a foreign value may raise anything
+        return f"a {type(value).__name__}"
 
 
 def require(condition: bool, rule: str, value: object) -> None:
     """Raise `ConfigurationError` unless ``condition`` holds: "``rule``, got ``value``"."""
     if not condition:
-        text = repr(value)
+        text = show(value)
         msg = f"{rule}, got {text if len(text) <= _MAX_VALUE_LENGTH else text[:_MAX_VALUE_LENGTH] + '...'}"
         raise ConfigurationError(msg)
 
@@ -251,13 +268,15 @@ def _hints(of: Any) -> dict[str, Any]:
 
 
 def _check(name: str, hint: Any, value: object) -> None:
-    if not _accepts(hint, value):
-        require(False, f"{name} must be {describe_type(hint)}", value)
-    if isinstance(value, str) and Path in get_args(hint):
-        try:
-            os.fsencode(value)
-        except UnicodeEncodeError:
-            require(False, f"{name} must be a path that can be encoded", value)
+    rule = f"{name} must be {describe_type(hint)}"
+    try:
+        accepted = _accepts(hint, value)
+        if isinstance(value, (str, Path)) and Path in (hint, *get_args(hint)):
+            rule = f"{name} must be a path that can be encoded, without NUL"
+            accepted = accepted and b"\0" not in os.fsencode(value)
+    except Exception:  # noqa: BLE001 - a foreign value may raise anything where it is compared or read
+        accepted = False
+    require(accepted, rule, value)
 
 
 def _accepts(hint: Any, value: Any) -> bool:
@@ -268,8 +287,8 @@ def _accepts(hint: Any, value: Any) -> bool:
     if kind is Literal:
         return isinstance(value, Hashable) and value in args
     if kind in (int, float):
-        is_kind = isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
-        return is_kind and (kind is int or isfinite(value))
+        is_kind = kind is float or isinstance(value, Integral)
+        return is_kind and is_number(value, -sys.float_info.max) and (kind is float or abs(value) < _MOST_INTEGER)
     if kind is Any or not isinstance(kind, type) or getattr(kind, "_is_protocol", False):
         return callable(value) if "__call__" in getattr(kind, "__dict__", ()) else kind is not None or value is None
     return _accepts_class(kind, args, value)
@@ -280,7 +299,9 @@ def _accepts_class(kind: Any, args: Sequence[Any], value: Any) -> bool:
         key, of = args or (Any, Any)
         return isinstance(value, Mapping) and all(_accepts(key, k) and _accepts(of, v) for k, v in value.items())
     if kind in _COLLECTIONS:
-        is_items = isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
+        is_items = is_many(value) and not isinstance(value, Mapping)
+        if kind in (list, tuple, Sequence):  # no array, whose truth value is ambiguous, unless it is named
+            is_items = is_items and isinstance(value, (Sequence, Set))
         items: Any = value if args and isinstance(value, Sized) else ()
         if args and isinstance(args[0], type) and args[0] not in (int, float):  # one of each type tells for all
             items = {type(item): item for item in items}.values() if kind is not tuple else items
@@ -289,7 +310,10 @@ def _accepts_class(kind: Any, args: Sequence[Any], value: Any) -> bool:
         return is_items and (kind is Iterable or isinstance(value, Sized)) and all(_accepts(args[0], i) for i in items)
     if kind is type and args:
         return isinstance(value, type) and issubclass(value, tuple(args))
-    return callable(value) if kind is Callable else isinstance(value, tuple if issubclass(kind, tuple) else kind)
+    if issubclass(kind, tuple):  # a pair is a span
+        is_items, hints = isinstance(value, tuple), _hints(kind).values()
+        return is_items and len(value) <= len(hints) and all(map(_accepts, hints, value))
+    return callable(value) if kind is Callable else isinstance(value, kind)
 
 
 def describe_type(hint: Any) -> str:

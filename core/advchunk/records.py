@@ -30,7 +30,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from advchunk.errors import ConfigurationError, require
+from advchunk.errors import ConfigurationError, check_fields, require
 
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.floating[Any]]
@@ -50,6 +50,8 @@ WRITTEN_KEYS: Final = "advchunk_keys"
 does not pass them on. The list is text, for stores whose metadata must be flat."""
 
 _PREFIX: Final = "advchunk_"  # of a key that the user's metadata has, too
+# `check_fields` is slow, and most values are of the very types that are meant, or None.
+_STRINGS, _NUMBERS, _TUPLES, _MAPPINGS = ((kind, type(None)) for kind in (str, int, tuple, dict))
 _PLAIN: Final = frozenset({str, int, float, bool, type(None)})  # need no copy
 
 
@@ -177,20 +179,23 @@ class Document:
     outline: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.text, str):
-            require(False, "Document.text must be a str", type(self.text).__name__)
-        if type(self.metadata) is not dict and not isinstance(self.metadata, Mapping):
-            require(False, "Document.metadata must be a mapping", self.metadata)
+        is_plain = type(self.text) is type(self.id) is type(self.markup) is str and type(self.metadata) is dict
+        is_plain = is_plain and type(self.above) is tuple and not self.above and type(self.blocks) in _TUPLES
+        if not (is_plain and (self.offsets is None or type(self.offsets) is np.ndarray)):
+            check_fields(self)
         last, length = 0, len(self.text)
         for block in self.blocks or ():
-            if not isinstance(block, Block):
-                require(False, "Document.blocks must be Blocks", self.blocks)
+            is_plain = type(block) is Block and type(block.span) is Span and type(block.level) is int
+            is_plain = is_plain and type(block.places) is tuple and type(block.parts) is tuple
+            if not (is_plain and type(block.title) in _STRINGS and type(block.metadata) in _MAPPINGS):
+                require(isinstance(block, Block), "blocks must be Blocks", block)
+                check_fields(block)
             start, end = block.span
             if not last <= start < end <= length:
                 require(False, "blocks must be ascending, disjoint, inside the text", block)
             last = end
         if self.offsets is not None:
-            valid = len(self.offsets) == len(self.text) + 1 and not np.any(np.diff(self.offsets) < 0)
+            valid = self.offsets.shape == (len(self.text) + 1,) and not np.any(np.diff(self.offsets) < 0)
             require(valid, "offsets must be len(text) + 1 non-decreasing numbers", self.offsets)
 
     @property
@@ -353,6 +358,16 @@ class Chunk:
         return with_context(self.context, self.text) if self.context else self.text
 
 
+def check_chunk(chunk: Chunk) -> None:
+    """Raise `ConfigurationError` for a chunk with a value of a wrong type."""
+    is_plain = type(chunk.text) is type(chunk.id) is type(chunk.context) is str and type(chunk.metadata) is dict
+    is_plain = is_plain and type(chunk.tokens) is type(chunk.index) is type(chunk.level) is int
+    is_plain = is_plain and chunk.tokens < 2**63
+    is_plain = is_plain and type(chunk.source_spans) is type(chunk.spans) is tuple and type(chunk.parent) in _NUMBERS
+    if not (is_plain and all(type(span) is Span for span in chunk.spans)):
+        check_fields(chunk)
+
+
 @cache
 def _fields_of(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[Chunk], tuple[Any, ...]]]:
     """Return the names of the fields of a class of chunks, and a function that returns their values."""
@@ -431,7 +446,8 @@ class MetadataWriter:
 
 @cache
 def _check_key(name: str) -> None:
-    require(name.split() == [name], "metadata keys of chunks must be without white space", name)
+    rule = "metadata keys of chunks must be strings without white space"
+    require(isinstance(name, str) and name.split() == [name], rule, name)
 
 
 def remove_written(metadata: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -2,13 +2,17 @@
 
 import math
 import re
+from dataclasses import replace
+from decimal import Decimal
 from functools import cache, partial
+from http import HTTPStatus
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import advchunk
-from advchunk import ConfigurationError, Document, MissingExtra, ModelUnavailable, RecursiveChunker, Span
+from advchunk import ChunkTree, ConfigurationError, Document, MissingExtra, RecursiveChunker, Span
 from advchunk import evaluation as ev
 from advchunk.cli.viewer import View
 from advchunk.errors import check_fields, checked
@@ -28,12 +32,21 @@ from advchunk.retrieval import (
 pytestmark = pytest.mark.slow
 
 TEXT = "Boil the water. Add green tea. Wait two minutes. Pour it. Cats nap all day. Dogs bark."
+
+
+def hostile(*names):
+    """Return a value whose methods of these names raise."""
+    return type("Hostile", (), dict.fromkeys(names, lambda *_: 1 / 0))()
+
+
 VALUES = (
     None, True, 3, 0, -1, 10**18, 1.5, math.nan, math.inf, "", "ab", "\ud800", b"ab", [], ["ab"], [None], {}, {"x": 1},
-    (1, 2), object(), str, np.zeros((2, 2)), np.array([3]),
+    (1, 2), object(), str, np.zeros((2, 2)), np.array([3]), np.array("a"), np.array([]), np.float32(1.5), np.int64(3),
+    bytearray(b"ab"), "a\0b", Path("a\0b"), "a" * 5000, 10**400, Decimal("sNaN"), HTTPStatus.OK, {1: 2},
+    [np.zeros(2)], {"a": np.zeros(2)}, {"a": {"b": object()}}, hostile("__eq__", "__hash__"), hostile("__bool__", "__len__"),
+    hostile("__repr__", "__str__"), hostile("__iter__"), [hostile("__repr__", "__eq__")],
 )  # fmt: skip
-REFUSALS = (ConfigurationError, MissingExtra, ModelUnavailable, FileNotFoundError, IsADirectoryError,
-            NotADirectoryError, FileExistsError, PermissionError)  # fmt: skip
+REFUSALS = (ConfigurationError, MissingExtra, OSError)
 CHUNKER = RecursiveChunker(max_tokens=8)
 CHUNKS = list(CHUNKER.chunk(Document(TEXT, "a")))
 DOCUMENT = Document(TEXT, "a.md")
@@ -76,7 +89,16 @@ CALLS = {
     "read_file": (advchunk.read_file, {"path": "a.md", "metadata": {"a": 1}, "encoding": "utf-8", "hidden": False}),
     "read_documents": (CHUNKER.read_documents, {"path": "a.md", "content": "all"}),
     "chunk": (CHUNKER.chunk, {"document": TEXT}),
-    "chunk_many": (CHUNKER.chunk_many, {"documents": [TEXT]}),
+    "chunk_many": (CHUNKER.chunk_many, {"documents": [TEXT], "on_error": "raise"}),
+    "chunker": (RecursiveChunker, {"max_tokens": 8, "layout_weight": 1.0, "headings": "a", "fallback": None,
+                                   "vectors": "none", "batch_size": 2, "language": "en"}),
+    "Document": (lambda **k: CHUNKER.chunk(Document(**k)),
+                 {"text": TEXT, "id": "a", "blocks": (), "metadata": {}, "offsets": None, "markup": "", "above": ()}),
+    "Chunk": (lambda **k: Retriever({"a": [replace(CHUNKS[0], **k)]}, mode="lexical").passages("water", 20),
+              {"text": CHUNKS[0].text, "spans": CHUNKS[0].spans, "tokens": 4, "index": 0, "id": "a", "context": "",
+               "level": 0, "parent": None, "metadata": {}, "source_spans": ()}),
+    "Hit": (lambda **k: PassageCutter().cut("water", [replace(HITS[0], **k)]), {"chunk": CHUNKS[0], "document": "a"}),
+    "ChunkTree": (lambda chunks, chunk: ChunkTree(chunks).path(chunk), {"chunks": CHUNKS, "chunk": CHUNKS[0]}),
     "PassageCutter": (lambda **k: PassageCutter(**k).cut("water", HITS, 20),
                       {"min_tokens": 0, "max_passages": 2, "language": "en", "tokenizer": "words"}),
     "cut": (PassageCutter().cut, {"question": "water", "hits": HITS, "budget": 20, "texts": {"a": TEXT}, "order": "rank"}),

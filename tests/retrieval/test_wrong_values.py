@@ -75,7 +75,7 @@ CASES = [
     (lambda: fuse([ONE], depth=0), "depth must be >= 1"),
     (lambda: Ranking.from_scores(np.ones(3), 0), "depth must be >= 1"),
     (lambda: Ranking.from_hits([0, 1, 2], [0.9, 0.1, 0.5]), "the scores of hits, best first, must not rise"),
-    (lambda: Ranking.from_hits([0, 1, 2], [0.9, float("nan"), 0.1]), "scores must be 3 finite numbers"),
+    (lambda: Ranking.from_hits([0, 1, 2], [0.9, float("nan"), 0.1]), "scores must be a collection of finite numbers"),
     (lambda: Ranking.from_hits([0, 1, 2], [0.9, 0.1]), "scores must be 3 finite numbers"),
     (lambda: combine(None, None, Search()), "a ranking by vectors or by words must be given"),
     (lambda: VectorIndex([np.ones((1, 2)), np.ones((1, 3))]), "rows must be (m, d) for each chunk"),

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from advchunk.errors import require
+from advchunk.errors import check_fields, require
 from advchunk.records import Chunk, Floats, Ints
 from advchunk.text.counters import Counter
 
@@ -35,6 +35,7 @@ class ChunkPositions:
     middles: Floats
 
     def __post_init__(self) -> None:
+        check_fields(self)
         shapes = self.documents.shape, self.middles.shape
         require(shapes[0] == shapes[1] and len(shapes[0]) == 1, "documents and middles must have one length", shapes)
         require(bool(np.isfinite(self.middles).all()), "middles must be finite", self.middles)

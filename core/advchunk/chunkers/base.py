@@ -34,10 +34,11 @@ from advchunk.errors import (
     checked,
     first_line,
     is_integer,
+    is_many,
     require,
 )
 from advchunk.readers import formats
-from advchunk.readers.writing import Content, check_content
+from advchunk.readers.writing import Content
 from advchunk.records import Chunk, Document, Floats, MetadataWriter, Segmentation, Units, evolve, with_context
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO, declared_language, language_of, tell_language
@@ -103,12 +104,13 @@ class Chunker(Params, ABC):
     def check(self) -> None:
         """Add the rules for ``fallback`` and the embedder."""
         super().check()
-        if self.fallback != "auto":
+        if not (isinstance(self.fallback, str) and self.fallback == "auto"):
             valid = self.fallback is None or isinstance(self.fallback, Chunker)
             require(valid, "fallback must be a Chunker, 'auto' or None", self.fallback)
         if (size := self.batch_size) is not None:
             require(is_integer(size, 1), "batch_size must be a whole number >= 1 or None", size)
-        if self.vectors != "none" or self.embedder is not None or self.cache is not None:
+        has_none = isinstance(self.vectors, str) and self.vectors == "none"
+        if not has_none or self.embedder is not None or self.cache is not None:
             self._chunk_vectors.check(embeds=self.embeds)
 
     # Entry points.
@@ -443,7 +445,6 @@ class Chunker(Params, ABC):
         from advchunk.readers import files
 
         reads_all = self.reads_all_formats()
-        check_content(content)
         own = {**self.reader_options, "content": content, "hidden": hidden, "links": links}
         binary = self.markup if formats.is_binary(self.markup) else formats.binary_format(path)
         if binary or (by_name and reads_all and self.markup == type(self).markup):
@@ -476,7 +477,7 @@ class Chunker(Params, ABC):
     @property
     def embeds(self) -> bool:
         """True if the embedder is used."""
-        return self.vectors != "none"
+        return isinstance(self.vectors, str) and self.vectors != "none"
 
     @property
     def counter(self) -> Counter:
@@ -679,8 +680,8 @@ def _log_resemblance(explanation: Explanation) -> None:
 
 
 def _check_documents(documents: Any) -> None:
-    valid = isinstance(documents, Iterable) and not isinstance(documents, (str, Document))
-    require(valid, "documents must be an iterable; chunk takes a single one", documents)
+    rule = "documents must be an iterable; chunk takes a single one"
+    require(is_many(documents) and not isinstance(documents, Document), rule, documents)
 
 
 def _identity(resource: Any) -> str:

@@ -326,7 +326,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is Mapping:
         return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
     if hint is float:  # not bool, which Python counts as an int
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
     return isinstance(value, origin or hint) and not (hint is int and isinstance(value, bool))
 
 

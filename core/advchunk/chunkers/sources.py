@@ -24,7 +24,7 @@ from advchunk.engine.workers import portable, run_in_processes
 from advchunk.errors import ConfigurationError, Unreadable, WorkerDied, checked, first_line, is_integer, require
 from advchunk.readers.files import read_record
 from advchunk.readers.sources import FileSource, Inventory, find_files, read_sources
-from advchunk.readers.writing import Content, check_content
+from advchunk.readers.writing import Content
 from advchunk.records import Chunk, Document, Ints
 
 Paths: TypeAlias = str | Path | Iterable[str | Path]
@@ -351,16 +351,12 @@ def chunk_files(
     ([1], '2 files: 1 read (.md 1), 1 skipped (no reader: .png 1)')
     """
     chunker = AutoChunker() if chunker is None else chunker
-    require(isinstance(chunker, Chunker), "chunker must be a Chunker", chunker)
     require(is_integer(workers, 1), "workers must be a whole number >= 1", workers)
     rule = "workers must be 1 for a chunker of all documents together"
     require(workers == 1 or not chunker.is_corpus_level, rule, workers)
-    require(not isinstance(done, str), "done must be names of documents, not one text", done)
     kept = frozenset(done)
     error_handler("skip" if on_error == "collect" else on_error)  # raises if it is invalid
-    require(isinstance(paths, (str, PathLike, Iterable)), "paths must be a path, or several", paths)
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
-    check_content(content)
     read = partial(read_source, key=metadata_key, encoding=encoding, content=content, hidden=hidden, links=links)
     process = SourceChunker(chunker, keep_all, read)
 

@@ -50,7 +50,7 @@ class ChunkVectors:
 
     def check(self, *, embeds: bool) -> None:
         """Raise `ConfigurationError` for a wrong kind, embedder, or cache; a name is resolved when it is needed."""
-        require(self.kind in KINDS, f"vectors must be one of {KINDS}", self.kind)
+        require(isinstance(self.kind, str) and self.kind in KINDS, f"vectors must be one of {KINDS}", self.kind)
         if not isinstance(self.embedder, str):
             if self.embedder is not None or (self.cache is not None and embeds):
                 _ = self.model

@@ -166,17 +166,19 @@ class Results(list[list[Chunk]]):
 
     def handler(self, on_error: OnErrors) -> OnError:
         """Return ``on_error``, with "collect" replaced by appending to ``failures``."""
-        return self.failures.append if on_error == "collect" else on_error
+        return self.failures.append if isinstance(on_error, str) and on_error == "collect" else on_error
 
 
 def error_handler(on_error: OnError) -> OnFailure:
     """Return the function that handles a failure; raise `ConfigurationError` if ``on_error`` is invalid."""
-    if on_error == "raise":
-        return raise_failure
-    if on_error == "skip":
-        return lambda failure: _log.warning(
-            "%s %s: %s: %s", failure.place, failure.outcome, type(failure.error).__name__, first_line(failure.error)
-        )
+    if isinstance(on_error, str):
+        if on_error == "raise":
+            return raise_failure
+        if on_error == "skip":
+            log = "%s %s: %s: %s"
+            return lambda failure: _log.warning(
+                log, failure.place, failure.outcome, type(failure.error).__name__, first_line(failure.error)
+            )
     require(callable(on_error), "on_error must be 'raise', 'skip' or a callable that takes a Failure", on_error)
     return on_error
 

@@ -129,7 +129,8 @@ class Enricher(ABC):
     prompts: Any = field(repr=False)  # a named tuple of texts with {placeholders}, and their version, for the cache
 
     def __post_init__(self) -> None:
-        require(isinstance(self.llm_model, str), "llm_model must be text", self.llm_model)
+        for name in ("llm_model", "markup"):
+            require(isinstance(value := getattr(self, name), str), f"{name} must be text", value)
         _ = self.asks and self.chat, self.counter  # raise if they are invalid
         for name, minimum in {"max_tokens": 1, "max_context": 2048, "seed": 0, "attempts": 1}.items():
             value = getattr(self, name)
@@ -381,7 +382,7 @@ def _join(titles: str, added: str) -> str:
 
 def _first_of_each(on_error: Any) -> Any:
     """Return ``on_error``, with "skip" replaced by a handler that logs the first of each kind of error in a call."""
-    if on_error != "skip":
+    if not isinstance(on_error, str) or on_error != "skip":
         return on_error
     met = set[type[Exception]]()
 

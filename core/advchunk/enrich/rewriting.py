@@ -10,7 +10,7 @@ from advchunk.engine import Plan
 from advchunk.enrich.base import Enricher, Estimate, Pairs, check_placeholders, default_prompt
 from advchunk.enrich.document_context import DocumentContext, fold_case_and_space
 from advchunk.enrich.faithfulness import invented, unfaithful_edit
-from advchunk.errors import ConfigurationError, is_number, require, require_answer
+from advchunk.errors import ConfigurationError, checked, is_number, require, require_answer
 from advchunk.models.prompts import TEXT, fill_prompt, get_property, object_schema, single_line, unescape
 from advchunk.records import Chunk, with_context, written_metadata
 from advchunk.text.detection import AUTO, declared_language, language_of
@@ -151,6 +151,7 @@ class Rewriting(Enricher):
         return facts
 
 
+@checked
 def enriched_text(chunk: Chunk) -> str:
     r"""Return the text to embed: the context of a chunk, and its rewritten text, or the original if there is none.
 

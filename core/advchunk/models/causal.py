@@ -118,7 +118,8 @@ def as_causal(
     if isinstance(lm, CausalLM):
         return replace(lm, measure=measure)
     is_url = isinstance(lm, str) and "://" in lm  # it may hold a key
-    require(lm != "" and not is_url, f"lm must be {_TAKES}", "the address of an endpoint" if is_url else lm)
+    is_blank = isinstance(lm, str) and not lm
+    require(not (is_blank or is_url), f"lm must be {_TAKES}", "the address of an endpoint" if is_url else lm)
     reader = load_reader(lm) if isinstance(lm, (str, Path)) else _unwrap_pair(lm)
     if reader is not None:
         return CausalLM(HuggingFaceLM(reader, max_context, evict), measure)

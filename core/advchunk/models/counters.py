@@ -124,6 +124,7 @@ def _named(name: str) -> Any:
     if name in _PLAIN:
         return _PLAIN[name]()
     require("://" not in name, "a tokenizer's name must not be a URL", "the address of an endpoint")
+    require(not name.isspace() and "\0" not in name and name != "", "a tokenizer must have a name, without NUL", name)
     names = [*_PLAIN]
     if find_spec("tiktoken"):
         import tiktoken

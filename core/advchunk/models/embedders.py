@@ -224,6 +224,7 @@ def named_embedder(name: str) -> Any:
 def _load_named(name: str) -> Any:
     rule = "an embedder's name must not be a URL: pass an advchunk.OpenAIEmbedder(base_url, model)"
     require("://" not in name, rule, "the address of an endpoint")
+    require(not name.isspace() and "\0" not in name and name != "", "an embedder must have a name, without NUL", name)
     base, colon, variant = name.rpartition(":")
     if not colon or Path(name).exists():
         return _load_sentence_transformer(name)

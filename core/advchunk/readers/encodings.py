@@ -178,10 +178,10 @@ def _decode_as(data: bytes, encoding: str) -> Decoded:
     require(isinstance(encoding, str), "encoding must be the name of a text encoding, such as 'cp1252'", encoding)
     try:
         return Decoded(data.decode(encoding).removeprefix("\ufeff"), codecs.lookup(encoding).name)
-    except (LookupError, UnicodeEncodeError):
-        msg = f"encoding must be the name of a text encoding, such as 'cp1252', got {encoding!r}"
     except UnicodeDecodeError as error:
         msg = f"the file must be {encoding}, got byte {data[error.start]:#04x} at {error.start}"
+    except (LookupError, ValueError):  # also of names with NUL, or that cannot be encoded
+        msg = f"encoding must be the name of a text encoding, such as 'cp1252', got {encoding!r}"
     raise ConfigurationError(msg)
 
 

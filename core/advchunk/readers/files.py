@@ -11,7 +11,7 @@ from advchunk.errors import ConfigurationError, checked, require
 from advchunk.readers import formats
 from advchunk.readers.encodings import decode
 from advchunk.readers.noise import without_controls
-from advchunk.readers.writing import Content, check_content
+from advchunk.readers.writing import Content
 from advchunk.records import Document
 
 
@@ -48,7 +48,6 @@ def read_file(
     ConfigurationError : the text is not in the encoding, not valid in its format, or several records.
     MissingExtra : the parser for the format is not installed.
     """
-    check_content(content)
     options = {"content": content, "hidden": hidden, "links": links}
     return only(read_documents(path, markup=markup, metadata=metadata, encoding=encoding, options=options))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -20,7 +20,7 @@ from advchunk.errors import checked, require
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.embedders import CheckedEmbedder, EmbedderLike, as_embedder
 from advchunk.models.identity import model_name, own_identity
-from advchunk.records import Chunk, Floats, evolve
+from advchunk.records import Chunk, Floats, check_chunk, evolve
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, as_cutter
 from advchunk.retrieval.index_file import IndexedDocument
@@ -133,6 +133,8 @@ class BaseRetriever(ABC):
 
     def _checked(self, chunks: Mapping[str, Sequence[Chunk]], texts: Mapping[str, str]) -> dict[str, list[Chunk]]:
         """Return the chunks of each document that can be found, with their tokens."""
+        for chunk in chain.from_iterable(chunks.values()):
+            check_chunk(chunk)
         groups = {name: [chunk for chunk in group if chunk.embed_text] for name, group in chunks.items()}
         for name, text in texts.items():
             wrong = [chunk.text for chunk in groups.get(name, []) if chunk.spans and not is_verbatim(chunk, text)]
@@ -227,7 +229,6 @@ class BaseRetriever(ABC):
         """Return a job that embeds a query, and a function that, given its vector, calls ``use`` with the chunks, their
         ranking, and the search, and returns its result.
         """
-        require(isinstance(query, str), "query must be a string", query)
         search = self._search if answer is None else replace(self._search, answer=answer)
 
         def embedding() -> Plan[Floats | None]:

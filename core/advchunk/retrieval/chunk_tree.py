@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.records import Chunk
 
 
@@ -31,6 +31,7 @@ class ChunkTree:
     ('Add tea.\n\n', '# Tea\n\nBoil water. Add tea.\n\n', [0, 1, 2])
     """
 
+    @checked
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self.chunks = tuple(chunks)
         self._children: list[list[int]] = [[] for _ in self.chunks]
@@ -41,10 +42,12 @@ class ChunkTree:
             if above is not None:
                 self._children[above].append(place)
 
+    @checked
     def parent(self, chunk: Chunk) -> Chunk | None:
         """Return the chunk above; None for a root."""
         return None if chunk.parent is None else self.chunks[chunk.parent]
 
+    @checked
     def children(self, chunk: Chunk) -> list[Chunk]:
         """Return the chunks below, in reading order; none for a leaf."""
         return [self.chunks[place] for place in self._children[chunk.index]]
@@ -59,6 +62,7 @@ class ChunkTree:
         above = self.parent(chunk)
         return chunk if above is None or chunk.level <= level else self.up(above, level)
 
+    @checked
     def down(self, chunk: Chunk, level: int) -> list[Chunk]:
         """Return the chunks at a level below that the chunk contains; itself at that level or lower, or if a leaf."""
         below = self.children(chunk) if chunk.level < level else []

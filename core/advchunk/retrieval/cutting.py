@@ -187,6 +187,7 @@ class PassageCutter:
         passages = self._covering(passages, evidence.table.word_weights(evidence.asked), min_coverage)
         return with_lines(sort_passages(passages, order), around.texts.get)
 
+    @checked
     def covering(
         self, question: str, hits: Iterable[Hit], passages: Sequence[Passage], min_coverage: float | None = None
     ) -> list[Passage]:
@@ -194,6 +195,7 @@ class PassageCutter:
         _, table, asked = self._read(question, list(hits), Neighborhood(), {})
         return self._covering(passages, table.word_weights(asked), min_coverage)
 
+    @checked
     def sentences(
         self,
         question: str,
@@ -223,6 +225,7 @@ class PassageCutter:
         counter = as_counter(tokenizer if self.tokenizer is None else self.tokenizer, embedder)
         return replace(self, language=self.language or check_language(language), tokenizer=counter)
 
+    @checked
     def highlights(self, question: str, hits: Iterable[Hit]) -> list[Hit]:
         """Return hits with their ``highlights``: the spans of the sentences that matter most for a question.
 
@@ -297,7 +300,6 @@ class PassageCutter:
         self, question: str, hits: Sequence[Hit], around: Neighborhood, files: Mapping[str, str]
     ) -> tuple[Sequence[_Source], UnitTable, AskedTerms]:
         """Return the texts of hits and around them, their units, and the terms of a question among them."""
-        require(isinstance(question, str), "question must be a string", question)
         reader = self._reader(hits)
         pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in around.beside)]
         sources = [*self._sources(pairs, around.texts, reader, files)]

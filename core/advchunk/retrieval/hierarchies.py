@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.records import Chunk, Ints, written_metadata
 from advchunk.retrieval.rankings import DEPTH, Ranking, standardize
 
@@ -35,9 +35,13 @@ class ChunkHierarchy:
     parents: Ints
 
     def __post_init__(self) -> None:
+        require(
+            isinstance(self.parents, np.ndarray) and self.parents.ndim == 1, "parents must be an array", self.parents
+        )
         _ = self.depths  # raises if a chunk is above itself
 
     @classmethod
+    @checked
     def of_chunks(cls, chunks: Sequence[Chunk], documents: Sequence[Hashable]) -> Self:
         """Return the hierarchy of the chunks of documents of these names, as chunkers return them.
 
@@ -52,6 +56,7 @@ class ChunkHierarchy:
         return cls(np.array([-1 if key is None else numbers.get(key, -1) for key in above], dtype=np.int64))
 
     @classmethod
+    @checked
     def of(cls, ids: Sequence[str], parent_ids: Sequence[str | None]) -> Self:
         """Return the hierarchy of chunks with these ids, by the id above each; an unknown one is none."""
         numbers = {own: number for number, own in enumerate(ids) if own}
@@ -111,6 +116,7 @@ class ChunkHierarchy:
             yield chunk
 
 
+@checked
 def add_sections(
     leaves: Ranking,
     sections: Sequence[Ranking],
@@ -159,6 +165,7 @@ def add_sections(
     return Ranking(hits[best.chunks], best.scores, floor=0.0)
 
 
+@checked
 def merge_upward(ranking: Ranking, hierarchy: ChunkHierarchy, sizes: Ints, share: float) -> Ranking:
     """Put each section before the first chunk of it in a ranking, if more than a share of its text is in the ranking.
 

@@ -40,6 +40,7 @@ class LexicalIndex:
     [0, 2]
     """
 
+    @checked
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._vocabulary, self._parts, self._common = SearchVocabulary(), list[_Part](), set[str]()
         self._parts = self.joined(self.encode(texts))._parts
@@ -80,6 +81,7 @@ class LexicalIndex:
         index._parts = []
         return index.joined(words[number] for number in texts.tolist())
 
+    @checked
     def scores(self, query: str) -> Floats:
         """Return the score of each text for a query, 0 without a common term: (n,)."""
         terms, common = query_terms(query).items(), self._common
@@ -160,6 +162,7 @@ class PartedIndex:
     [0, 1, 2]
     """
 
+    @checked
     def __init__(self, index: LexicalIndex, parts: Sequence[NDArray[np.bool_]]) -> None:
         numbers = [np.flatnonzero(part[: len(index)]) for part in parts]
         self._parts = [(own, index.part(own)) for own in numbers]

@@ -11,8 +11,8 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 from uuid import NAMESPACE_OID, uuid5
 
 from advchunk.chunkers.frameworks import flatten_spans
-from advchunk.errors import checked, is_integer, require
-from advchunk.records import Chunk, Span, with_context, written_metadata
+from advchunk.errors import checked, is_integer, is_many, require
+from advchunk.records import Chunk, Span, check_chunk, with_context, written_metadata
 from advchunk.retrieval.line_numbers import LineRanges, line_ranges
 from advchunk.text.counters import Counter
 
@@ -265,10 +265,11 @@ def assemble_passages(
 def check_hits(hits: Iterable[Hit], name: str) -> list[Hit]:
     """Return hits as a list; raise `ConfigurationError` for anything else."""
     rule = f"{name} must be a list of hits: Hit(chunk, document, score)"
-    require(isinstance(hits, Iterable), rule, hits)
+    require(is_many(hits), rule, hits)
     hits = list(hits)
-    wrong: list[Any] = [hit for hit in hits if not isinstance(hit, Hit)]
-    require(not wrong, rule, *wrong[:1] or [None])
+    for hit in hits:
+        require(isinstance(hit, Hit) and isinstance(hit.chunk, Chunk) and isinstance(hit.document, str), rule, hit)
+        check_chunk(hit.chunk)
     return hits
 
 

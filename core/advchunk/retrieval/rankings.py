@@ -7,7 +7,7 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from advchunk.errors import checked, require
+from advchunk.errors import checked, is_integer, require
 from advchunk.records import Floats, Ints
 from advchunk.text.search_terms import split_words
 
@@ -50,7 +50,7 @@ class Ranking:
         >>> Ranking.from_scores(np.array([0.5, 2.0, 0.0, 2.0]), 3, above=0).chunks.tolist()
         [1, 3, 0]
         """
-        require(depth is None or depth >= 1, "depth must be >= 1 or None", depth)
+        require(depth is None or is_integer(depth, 1), "depth must be >= 1 or None", depth)
         chunks = np.flatnonzero(scores > above)
         if depth is not None and depth < len(chunks):
             # All that tie with the last are kept until they are ordered.
@@ -60,6 +60,7 @@ class Ranking:
         return cls(chunks, scores[chunks], None if above == -np.inf else above)
 
     @classmethod
+    @checked
     def from_hits(cls, chunks: Sequence[int], scores: Sequence[float] | None = None) -> Self:
         """Return the ranking of the hits of a vector store, or another retriever, which come best first.
 
@@ -102,15 +103,18 @@ class Ranking:
         reason = "no text has a word of it, or a piece of one" if split_words(query) else "it has no word"
         return replace(self, reason=f"nothing is found for {query[:_SHOWN]!r}: {reason}")
 
+    @checked
     def first(self, depth: int) -> Self:
         """Return the first ``depth`` chunks."""
         return type(self)(self.chunks[:depth], self.scores[:depth], self.floor, self.reason)
 
+    @checked
     def keep(self, allowed: NDArray[np.bool_]) -> Self:
         """Return the part of the ranking whose chunks are ``allowed``, (c,) flags."""
         kept = allowed[self.chunks]
         return type(self)(self.chunks[kept], self.scores[kept], self.floor, self.reason)
 
+    @checked
     def padded_scores(self, depth: int) -> Floats:
         """Return the scores of the first ``depth`` chunks; if there are fewer, the floor is that of the others."""
         missing = 0 if self.floor is None else max(depth - len(self), 0)

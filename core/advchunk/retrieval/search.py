@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advchunk.building.positions import ChunkPositions
-from advchunk.errors import check_fields, is_number, require
+from advchunk.errors import check_fields, checked, is_number, require
 from advchunk.retrieval.hierarchies import ChunkHierarchy, add_sections, expand_downward
 from advchunk.retrieval.neighbors import rerank_by_neighbors
 from advchunk.retrieval.rankings import DEPTH, FusionMethod, Ranking, fuse
@@ -82,6 +82,7 @@ SEARCHES = tuple(Search(mode, neighbors) for mode in get_args(SearchMode) for ne
 """Each mode without and with neighbors."""
 
 
+@checked
 def combine(
     dense: Ranking | None,
     lexical: Ranking | None,

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from advchunk.errors import ConfigurationError, first_line, is_integer, is_number, require
+from advchunk.errors import ConfigurationError, checked, first_line, is_integer, is_many, is_number, require
 from advchunk.models.atomic import open_atomic
 from advchunk.retrieval.lexical_index import most_texts, rarity, saturation
 from advchunk.text.search_terms import query_terms, term_counts
@@ -73,7 +73,8 @@ class SparseWords:
 
     def __init__(self, mean: float, *, rarity: WordRarity = "texts", dimensions: int = 2**31) -> None:
         require(is_number(mean) and mean > 0, "mean must be a number of terms > 0", mean)
-        require(rarity in get_args(WordRarity), f"rarity must be one of {get_args(WordRarity)}", rarity)
+        rule = f"rarity must be one of {get_args(WordRarity)}"
+        require(isinstance(rarity, str) and rarity in get_args(WordRarity), rule, rarity)
         is_size = is_integer(dimensions, 1) and dimensions <= _MOST_DIMENSIONS
         require(is_size, "dimensions must be a whole number from 1 to 2^32", dimensions)
         self.mean, self.rarity, self.dimensions = float(mean), rarity, dimensions
@@ -116,6 +117,7 @@ class SparseWords:
             vectors.append(SparseVector([*counts], values.tolist()))
         return vectors
 
+    @checked
     def embed_query(self, text: str) -> SparseVector:
         """Return the vector of a query. A term that no text has weighs the most, so that it finds texts stored later.
 
@@ -158,7 +160,7 @@ class SparseWords:
 
     def _encode(self, texts: Iterable[str]) -> list[tuple[dict[int, float], int]]:
         """Return for each text how often it has each index, ascending, and its length."""
-        require(not isinstance(texts, str), "texts must be a collection of texts", texts)
+        require(is_many(texts), "texts must be a collection of texts", texts)
         return [(self._by_index(counts), length) for counts, length in map(term_counts, texts)]
 
     def _by_index(self, values: Mapping[str, float]) -> dict[int, float]:

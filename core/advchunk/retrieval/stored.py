@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
@@ -122,7 +123,7 @@ class StoredRetriever(BaseRetriever):
         chunks: Mapping[str, Sequence[Chunk]],
         *,
         texts: Mapping[str, str] | None = None,
-        removed: Iterable[str] = (),
+        removed: Sequence[str] | Set[str] = (),
         notes: Mapping[str, Any] | None = None,
     ) -> None:
         """Remove documents and add others (`add_many`), and keep notes, all at once.
@@ -131,6 +132,10 @@ class StoredRetriever(BaseRetriever):
         ----------
         notes : JSON by name, such as the time of each file that was read; None removes a note.
         """
+        try:
+            json.dumps(notes)
+        except (TypeError, ValueError):
+            require(False, "notes must be JSON", notes)
         run_job(Job(self._adding(chunks, texts, removed, notes)))
 
     def _change(self, added: Mapping[str, IndexedDocument], removed: Iterable[str], notes: Mapping[str, Any]) -> None:

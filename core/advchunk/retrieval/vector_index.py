@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 
-from advchunk.errors import require
+from advchunk.errors import checked, require
 from advchunk.models.signals import unit_rows
 from advchunk.records import Floats
 from advchunk.retrieval.rankings import DEPTH, Ranking
@@ -25,6 +25,7 @@ class VectorIndex:
     [0, 1]
     """
 
+    @checked
     def __init__(self, rows: Sequence[Floats]) -> None:
         shapes = {row.shape[1:] for row in rows}
         valid = len(shapes) <= 1 and all(row.ndim == 2 and len(row) for row in rows)
@@ -50,6 +51,7 @@ class VectorIndex:
             index.rows, index._room, index._first = room[:end], room, np.append(self._first, index._first + first)
         return index if rows else self
 
+    @checked
     def search(self, query: Floats, depth: int | None = DEPTH) -> Ranking:
         """Return the chunks most similar to a (d,) query vector, at most ``depth`` >= 1."""
         return Ranking.from_scores(self.scores(query), depth)

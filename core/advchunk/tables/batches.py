@@ -12,7 +12,7 @@ from uuid import UUID
 
 from advchunk.chunkers.base import Chunker
 from advchunk.engine.runner import OnError
-from advchunk.errors import ConfigurationError, first_line, import_extra, require
+from advchunk.errors import ConfigurationError, checked, first_line, import_extra, require
 from advchunk.records import Chunk, Document, Span
 
 OnRowError: TypeAlias = Literal["row", "raise"]
@@ -45,6 +45,7 @@ def chunk_schema() -> Any:
     return pa.schema({**ids, **texts, **places, "vector": pa.list_(pa.float32()), "error": pa.string()})
 
 
+@checked
 def chunk_batches(
     batches: Any,
     chunker: Chunker,
@@ -88,20 +89,15 @@ def chunk_batches(
     [{'document_id': 'a', 'text': 'Three four.', 'error': None}, {'document_id': 'b', 'text': None, 'error': "'text' must be a string, got None"}]
     """  # noqa: E501
     pa = import_extra("pyarrow", "arrow")
-    require(isinstance(chunker, Chunker), "chunker must be a Chunker, as advchunk.create returns", chunker)
-    names = isinstance(metadata, Iterable) and not isinstance(metadata, str)
-    require(metadata is None or names, "metadata must be names of columns, or None", metadata)
     require(not chunker.is_corpus_level, "chunk_batches chunks single documents, not a corpus", chunker)
     require(chunker.vectors != "units", "vectors must not be 'units', whose rows have no column", chunker.vectors)
-    require(on_error in ("row", "raise"), "on_error must be 'row' or 'raise'", on_error)
-    is_collection = isinstance(repeated, Collection) and not isinstance(repeated, str)
-    require(is_collection, "repeated must be a collection of ids", repeated)
     documents = _read_documents(batches, id, text, metadata, set(repeated))
     rows = _chunk_rows(documents, chunker, on_error, workers)
     while part := list(islice(rows, _ROWS)):
         yield pa.RecordBatch.from_pylist(part, schema=chunk_schema())
 
 
+@checked
 def read_chunks(batches: Any) -> Iterator[tuple[str, list[Chunk]]]:
     """Yield the id of each document in tables of `chunk_schema`, but failed ones, with its chunks, as they were made.
 

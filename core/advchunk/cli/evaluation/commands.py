@@ -14,7 +14,7 @@ import click
 from advchunk.chunkers import catalog
 from advchunk.chunkers.vectors import KINDS
 from advchunk.cli.options import add_options, format_option, parse_assignment, report_errors
-from advchunk.errors import did_you_mean, require
+from advchunk.errors import did_you_mean, mask, require
 from advchunk.retrieval.search import Search
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def evaluate_command(
         task = _load_task(data, embedder, seed, log, **settings)
         store = Path(out) / "outcomes" if out else None
         number = count(1)
-        progress = lambda label: log(f"{next(number)} of {len(candidates)}: {label}")  # noqa: E731
+        progress = lambda label: log(f"{next(number)} of {len(candidates)}: {mask(label)}")  # noqa: E731
         outcomes = evaluation.evaluate(candidates, task, store=store, progress=progress)
         (base,) = candidates_of(baseline, {}, ways[:1], vectors=vectors)
         rows = evaluation.compare(outcomes, base.label, metric)

@@ -65,7 +65,7 @@ def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText
         before = len(re.findall(rb"\r\n?|\n", raw[: error.start]))
         msg = f"{path}, line {before + 1}: not {encoding}, pass the right encoding ({error.reason})"
         raise ConfigurationError(msg) from error
-    except (LookupError, UnicodeEncodeError) as error:
+    except (LookupError, ValueError) as error:
         msg = f"encoding must be the name of a text encoding, such as 'cp1252', got {encoding!r}"
         raise ConfigurationError(msg) from error
     sentences, cuts = list[str](), {0}

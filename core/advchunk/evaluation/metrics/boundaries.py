@@ -15,7 +15,7 @@ Unlike in all three, the default k is never 0, because then every segmentation w
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -135,7 +135,6 @@ def _boundaries_per_window(
     reference: Cuts, hypothesis: Cuts, k: int | None, weights: Sequence[int] | Ints | None, convention: Convention
 ) -> tuple[Ints, Ints]:
     true, predicted = _check_pair(reference, hypothesis)
-    require(convention in _HALF_A_SEGMENT, f"convention must be one of {get_args(Convention)}", convention)
     words = np.ones(true[-1], dtype=np.int64) if weights is None else np.asarray(weights)
     valid = words.shape == (true[-1],) and words.dtype.kind in "iu" and bool(np.all(words >= 0)) and bool(words.any())
     require(valid, f"weights must be {true[-1]} whole numbers >= 0 and not all 0", weights)
