@@ -356,6 +356,20 @@ def test_a_scorer_finds_what_words_do_not(weight):
     assert CUTTER.cut(asked, hits_of(TEXT), 8, texts={"tea.md": TEXT})[0].text != passage.text
 
 
+def test_an_embedder_reads_each_sentence_once_and_scores_windows_by_their_mean_vector():
+    class Embedder:
+        def embed(self, texts):
+            read.extend(texts)
+            return [[float("key" in text or "guards" in text), 1.0, float("tea" in text)] for text in texts]
+
+    read = list[str]()
+    cutter = PassageCutter(tokenizer="words", scorer=Embedder())
+    (passage,) = cutter.cut("Who guards the lock?", hits_of(TEXT), 8, texts={"tea.md": TEXT})
+    assert "The captain kept the key." in passage.text
+    assert len(read) == len({*read})
+    assert not any("key. Storms" in text for text in read)
+
+
 def new_hits(length, size=40):
     """Hits of a text that no reader remembers."""
     words = [f"w{i % 97} tea{i % 5}" + "." * (i % 7 == 0) for i in range(length // 8)]

@@ -25,10 +25,16 @@ def as_scorer(model: Any) -> Scorer:
     `ConfigurationError` for anything else.
     """
     calls = [call for method, call in _CALLS.items() if callable(getattr(model, method, None))]
-    is_embedder = isinstance(model, str) or any(hasattr(model, method) for method in METHODS[:-1])
-    require(bool(calls) or is_embedder or callable(model), "scorer must be a function, or a model that scores", model)
-    call = partial(calls[0], model) if calls else partial(_by_cosine, model) if is_embedder else model
+    embeds = is_embedder(model)
+    require(bool(calls) or embeds or callable(model), "scorer must be a function, or a model that scores", model)
+    call = partial(calls[0], model) if calls else partial(_by_cosine, model) if embeds else model
     return partial(_check, call)
+
+
+def is_embedder(model: Any) -> bool:
+    """Return True if a model scores texts by their vectors."""
+    scores = any(callable(getattr(model, method, None)) for method in _CALLS)
+    return not scores and (isinstance(model, str) or any(hasattr(model, method) for method in METHODS[:-1]))
 
 
 def _check(call: Scorer, question: str, texts: list[str]) -> Floats:

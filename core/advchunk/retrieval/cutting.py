@@ -15,7 +15,9 @@ import numpy as np
 
 from advchunk.errors import check_fields, checked, is_integer, is_number, require
 from advchunk.models.counters import TokenizerLike, as_counter
-from advchunk.models.scorers import Scorer, as_scorer
+from advchunk.models.embedders import as_embedder
+from advchunk.models.scorers import Scorer, as_scorer, is_embedder
+from advchunk.models.signals import unit_rows
 from advchunk.records import Floats, Span, with_context, written_metadata
 from advchunk.retrieval.evidence import WindowScoring, soften
 from advchunk.retrieval.locating import Finder, is_whole, place_in_text
@@ -104,7 +106,8 @@ class PassageCutter:
     min_coverage : minimum ``coverage`` of a passage, 0..1; the log says so if none has as much.
     scoring : how windows score sentences.
     scorer : a model that knows more than words, such as an embedder or a cross-encoder (`models.scorers.as_scorer`). It
-        scores the windows of 75 tokens that start at the 300 best sentences by words, so its time is that of 300 texts.
+        scores the windows of 75 tokens that start at the 300 best sentences by words, so its time is that of 300 texts,
+        of an embedder that of their sentences, whose mean vector a window has.
     scorer_weight : weight of the scores of the scorer, >= 0, where words have 1; None puts them in place of words.
 
     >>> from advchunk import RecursiveChunker
@@ -320,8 +323,16 @@ class PassageCutter:
         return kept
 
     def _score_windows(self, question: str, table: UnitTable, windows: Sequence[tuple[int, int]]) -> Floats:
-        scores: Floats = self._scorer(question, [table.text(*window)[0] for window in windows])
-        return scores
+        """Return the score of each window; an embedder reads each sentence once, and a window has their mean vector."""
+        if not is_embedder(self.scorer):
+            scores: Floats = self._scorer(question, [table.text(*window)[0] for window in windows])
+            return scores
+        embedder, units = as_embedder(self.scorer), sorted({unit for window in windows for unit in range(*window)})
+        rows = embedder.embed([table.text(unit, unit + 1)[0] for unit in units]) * table.tokens[units][:, None]
+        sums = np.cumsum(np.insert(rows, 0, 0, axis=0), axis=0, dtype=np.float64)
+        starts, ends = np.searchsorted(units, windows).T
+        cosines: Floats = unit_rows(sums[ends] - sums[starts]) @ embedder.for_questions().embed([question])[0]
+        return cosines
 
     def _sources(
         self,
