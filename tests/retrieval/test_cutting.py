@@ -368,6 +368,9 @@ def test_an_embedder_reads_each_sentence_once_and_scores_windows_by_their_mean_v
     assert "The captain kept the key." in passage.text
     assert len(read) == len({*read})
     assert not any("key. Storms" in text for text in read)
+    del read[:]
+    assert cutter.cut("Who guards the lock?", hits_of(TEXT), 8, texts={"tea.md": TEXT}) == [passage]
+    assert read == ["Who guards the lock?"]
 
 
 def new_hits(length, size=40):

@@ -50,6 +50,7 @@ _MAX_REFUSED = 20  # sentences in a row that do not fit
 SCORER_WEIGHT = 0.4
 _JUDGED = 75.0  # tokens of the windows that a scorer is given
 _COUNTED = 4096  # texts whose tokens are remembered
+_EMBEDDED = 2**14  # sentences whose vectors are remembered
 _SCRAP = 8  # tokens of a passage that says nothing alone
 _Kind = TypeVar("_Kind")
 _log = logging.getLogger("advchunk")
@@ -107,7 +108,7 @@ class PassageCutter:
     scoring : how windows score sentences.
     scorer : a model that knows more than words, such as an embedder or a cross-encoder (`models.scorers.as_scorer`). It
         scores the windows of 75 tokens that start at the 300 best sentences by words, so its time is that of 300 texts,
-        of an embedder that of their sentences, whose mean vector a window has.
+        of an embedder that of their sentences, whose mean vector a window has, less those of earlier questions.
     scorer_weight : weight of the scores of the scorer, >= 0, where words have 1; None puts them in place of words.
 
     >>> from advchunk import RecursiveChunker
@@ -254,6 +255,10 @@ class PassageCutter:
         return as_counter(self.tokenizer)
 
     @cached_property
+    def _known_vectors(self) -> dict[str, Floats]:
+        return {}
+
+    @cached_property
     def _known_counts(self) -> Counter:
         return CallableCounter(lru_cache(_COUNTED)(self.counter))
 
@@ -323,12 +328,19 @@ class PassageCutter:
         return kept
 
     def _score_windows(self, question: str, table: UnitTable, windows: Sequence[tuple[int, int]]) -> Floats:
-        """Return the score of each window; an embedder reads each sentence once, and a window has their mean vector."""
+        """Return the score of each window. An embedder reads each sentence once, also for several questions, and a
+        window has their mean vector.
+        """
         if not is_embedder(self.scorer):
             scores: Floats = self._scorer(question, [table.text(*window)[0] for window in windows])
             return scores
         embedder, units = as_embedder(self.scorer), sorted({unit for window in windows for unit in range(*window)})
-        rows = embedder.embed([table.text(unit, unit + 1)[0] for unit in units]) * table.tokens[units][:, None]
+        texts, known = [table.text(unit, unit + 1)[0] for unit in units], self._known_vectors
+        if missing := [text for text in dict.fromkeys(texts) if text not in known]:
+            known |= zip(missing, embedder.embed(missing), strict=True)
+        rows = np.stack([known[text] for text in texts]) * table.tokens[units][:, None]
+        if len(known) > _EMBEDDED:
+            self.__dict__["_known_vectors"] = {}
         sums = np.cumsum(np.insert(rows, 0, 0, axis=0), axis=0, dtype=np.float64)
         starts, ends = np.searchsorted(units, windows).T
         cosines: Floats = unit_rows(sums[ends] - sums[starts]) @ embedder.for_questions().embed([question])[0]
