@@ -65,6 +65,7 @@ _PIPES = re.compile(r"(?:\|[^\n]*\|[ \t]*\n?)+")
 _HEAD_LINE = re.compile(r"(?:\A|\n)\| ")
 _PIECE = "piece"  # the title of a table whose head is in another chunk
 _REMEMBERED = 2**26  # bytes of texts and their units
+_TOKENS, _WORDS, _WHOLES = 2, 3, 6  # rows of `Reading.columns`
 _LAYOUT_BYTES = 4096  # of a reading beside its text and its arrays
 _MAX_WORDS = 2**18  # remembered
 
@@ -95,9 +96,9 @@ class Reading:
         """Return units ``first`` to ``last - 1``, at their offsets in the text."""
         if first == 0 and last == len(self):
             return self
-        start, end = np.concatenate([[0], np.cumsum(self.columns[3])])[[first, last]].tolist()
+        start, end = np.concatenate([[0], np.cumsum(self.columns[_WORDS])])[[first, last]].tolist()
         columns = self.columns[:, first:last].copy()
-        columns[6] -= first
+        columns[_WHOLES] -= first
         return replace(self, edges=self.edges[first : last + 1], columns=columns, numbers=self.numbers[start:end])
 
 
@@ -606,7 +607,7 @@ def runs_of_chunks(chunks: Sequence[Chunk], reader: UnitReader, source: str = ""
 
 def runs_in_text(whole: Reading, spans: Iterable[Span], around: float) -> list[Run]:
     """Return the runs of a text that spans are in, with so many tokens on either side of each, and whole rows."""
-    tokens, wholes = whole.columns[[2, 6]]
+    tokens, wholes = whole.columns[[_TOKENS, _WHOLES]]
     before = np.concatenate([[0], np.cumsum(tokens)])
     first, last = np.array(list(spans), dtype=np.int64).T
     first, last = whole.edges[1:].searchsorted(first, "right"), whole.edges[:-1].searchsorted(last)
