@@ -226,7 +226,7 @@ print(done.exit_code, done.stderr, end="")
         f"['first', 'last'] {rule}",
         f"1 2 advchunk: b.odd: {rule}",
         "advchunk: 3 files: 2 read (.odd 2), 1 failed (.odd 1)",
-        f"1 Error: b.odd: {rule}",
+        f"1 advchunk: b.odd: {rule}",
     ]
 
 
