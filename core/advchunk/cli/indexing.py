@@ -1,7 +1,5 @@
 """``advchunk index``: keep the chunks of files in an index. What it reads, ``advchunk ask`` reads, too."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scorers: models that tell how well texts answer a question."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias

@@ -89,7 +89,6 @@ class _Storage:
         return message
 
     def _attach(self, message: EmailMessage, depth: int) -> None:
-        """Add the attachment to its message."""
         name = self._first(_FILE_NAMES) or None
         if self._file.exists([*self._path, inner := f"__substg1.0_{_DATA}000D"]):
             message.add_attachment(_Storage(self._file, (*self._path, inner)).message(depth + 1), filename=name)
