@@ -1,7 +1,5 @@
 """A connection to an OpenAI-compatible endpoint, with retries; ``openai`` and ``tenacity`` are imported when needed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -44,7 +42,7 @@ class _Client:
     client: Any = None
     loop: Any = None  # which owns the connections
 
-    def __reduce__(self) -> tuple[type[_Client], tuple[()]]:
+    def __reduce__(self) -> "tuple[type[_Client], tuple[()]]":
         return _Client, ()
 
 

@@ -1,7 +1,5 @@
 """Adapters that turn any embedder into a `CheckedEmbedder`. Libraries are recognized by method, not imported."""
 
-from __future__ import annotations
-
 import importlib
 import threading
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -46,7 +44,6 @@ class Embedder(Protocol):
 
     def embed(self, texts: list[str], /) -> Any:
         """Return a row for each text: (len(texts), d), any scale."""
-        ...
 
 
 class _Encoder(Protocol):  # SentenceTransformer, model2vec StaticModel
@@ -124,7 +121,7 @@ class CheckedEmbedder:
         rows = await (self.acall(strings) if self.acall else call_in_thread(self.call, strings))
         return self._check(await rows if isawaitable(rows) else rows, len(texts))
 
-    def for_questions(self) -> CheckedEmbedder:
+    def for_questions(self) -> "CheckedEmbedder":
         """Return the embedder of search queries, for which a framework's model and a hybrid have another method."""
         for method in _QUERY_METHODS:
             if call := getattr(self.model, method, None):
