@@ -1,7 +1,5 @@
 """The positions of chunks in their documents."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -98,7 +96,7 @@ class DocumentPlaces:
             chunks["middle"], chunks["words"] = map(np.concatenate, zip(*(row[6:] for row in rows), strict=True))
         return cls(np.array([row[:6] for row in rows], _DOCUMENT), chunks)
 
-    def joined(self, others: DocumentPlaces) -> Self:
+    def joined(self, others: "DocumentPlaces") -> Self:
         """Return the places with those of other documents after them."""
         pairs = (self.documents, others.documents), (self.chunks, others.chunks)
         return type(self)(*map(np.concatenate, pairs))

@@ -21,22 +21,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from advchunk import errors
 from advchunk.building import layout, sizes
 from advchunk.building.sizes import Limits
 from advchunk.chunkers.explanations import MANY, Explanation
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
 from advchunk.engine import Job, Plan, completed, drive, run_job
 from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner, raise_failure
-from advchunk.errors import (
-    ConfigurationError,
-    InvalidSegmentation,
-    Unreadable,
-    checked,
-    first_line,
-    is_integer,
-    is_many,
-    require,
-)
+from advchunk.errors import ConfigurationError, InvalidSegmentation, Unreadable, checked, first_line, require
 from advchunk.readers import formats
 from advchunk.readers.writing import Content
 from advchunk.records import Chunk, Document, Floats, MetadataWriter, Segmentation, Units, evolve, with_context
@@ -108,7 +100,7 @@ class Chunker(Params, ABC):
             valid = self.fallback is None or isinstance(self.fallback, Chunker)
             require(valid, "fallback must be a Chunker, 'auto' or None", self.fallback)
         if (size := self.batch_size) is not None:
-            require(is_integer(size, 1), "batch_size must be a whole number >= 1 or None", size)
+            require(errors.is_integer(size, 1), "batch_size must be a whole number >= 1 or None", size)
         has_none = isinstance(self.vectors, str) and self.vectors == "none"
         if not has_none or self.embedder is not None or self.cache is not None:
             self._chunk_vectors.check(embeds=self.embeds)
@@ -681,7 +673,7 @@ def _log_resemblance(explanation: Explanation) -> None:
 
 def _check_documents(documents: Any) -> None:
     rule = "documents must be an iterable; chunk takes a single one"
-    require(is_many(documents) and not isinstance(documents, Document), rule, documents)
+    require(errors.is_many(documents) and not isinstance(documents, Document), rule, documents)
 
 
 def _identity(resource: Any) -> str:

@@ -1,7 +1,5 @@
 """Chunk the documents of a call in several processes, with the results of one."""
 
-from __future__ import annotations
-
 import pickle
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence

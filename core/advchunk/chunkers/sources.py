@@ -1,7 +1,5 @@
 """Chunk files, and the files in folders and archives, in constant memory."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections import deque

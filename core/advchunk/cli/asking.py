@@ -12,16 +12,9 @@ from typing import Any, get_args
 
 import click
 
+from advchunk.cli import options as shared
 from advchunk.cli.files import open_output
 from advchunk.cli.indexing import METHOD, make_reader, read_files
-from advchunk.cli.options import (
-    ChunkerCommand,
-    budget_option,
-    chunker_options,
-    exit_on_termination,
-    method_option,
-    report_errors,
-)
 from advchunk.errors import require
 from advchunk.readers import formats
 from advchunk.retrieval.cutting import PassageCutter
@@ -37,10 +30,10 @@ from advchunk.text.search_terms import query_words, split_words, word_terms
 _to_json = partial(json.dumps, ensure_ascii=False)
 
 
-@click.command("ask", cls=ChunkerCommand)
+@click.command("ask", cls=shared.ChunkerCommand)
 @click.argument("files", metavar="FILE...", nargs=-1)
 @click.argument("question")
-@budget_option
+@shared.budget_option
 @click.option(
     "-f", "--format", "form", type=click.Choice(["text", "json", "jsonl", "markdown"]), default="text", show_default=True,  # noqa: E501
     help="Output format.",
@@ -62,8 +55,8 @@ _to_json = partial(json.dumps, ensure_ascii=False)
     "--index", metavar="PATH", help="Search this index; with FILES, keep them there, and read only what has changed."
 )
 @click.option("--color/--no-color", default=None, help="Use colors or not; by default, in a terminal.")
-@method_option(METHOD)
-@chunker_options(context=True)
+@shared.method_option(METHOD)
+@shared.chunker_options(context=True)
 def ask_command(
     files: tuple[str, ...], question: str, budget: int, form: str, order: PassageOrder, min_tokens: int,
     max_passages: int | None, whole_chunks: bool, mode: SearchMode | None, index: str | None, color: bool | None,
@@ -83,14 +76,14 @@ def ask_command(
     """
     if index is None and len(files) == 1 and is_index(Path(files[0])):
         index, files = files[0], ()
-    with report_errors():
+    with shared.report_errors():
         _check_arguments(files, question, index)
         rule = "--whole-chunks must be used without --min-tokens and --max-passages"
         require(not (whole_chunks and (min_tokens or max_passages)), rule, min_tokens or max_passages)
     reader, resources = make_reader(method, options, embeds=mode != "lexical")
     resources["cutter"] = PassageCutter(min_tokens=min_tokens, max_passages=max_passages)
     language = options.get("language")
-    with report_errors(), exit_on_termination():
+    with shared.report_errors(), shared.exit_on_termination():
         retriever = (
             StoredRetriever(index, mode=mode, language=language, **resources)
             if index

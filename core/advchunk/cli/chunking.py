@@ -14,17 +14,8 @@ import click
 from advchunk.chunkers.catalog import default_name
 from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.chunkers.sources import NameSet, SourceChunker, SourceRun, document_name, enrich_and_convert, keep_all
+from advchunk.cli import options as shared
 from advchunk.cli.files import list_inputs, open_output, open_resumable, read_input, report_inventory
-from advchunk.cli.options import (
-    ChunkerCommand,
-    chunker_options,
-    estimate_option,
-    method_option,
-    print_estimate,
-    reason_of,
-    report_errors,
-    set_up,
-)
 from advchunk.errors import require
 from advchunk.readers.sources import FileSource, Inventory, is_jsonl
 from advchunk.records import Chunk, Document
@@ -34,16 +25,16 @@ _BLACK = 16  # of the 256 colors, as are the light ones that chunks take in turn
 _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 
 
-@click.command("chunk", cls=ChunkerCommand)
+@click.command("chunk", cls=shared.ChunkerCommand)
 @click.argument("files", metavar="[FILE]...", nargs=-1)
-@method_option(default_name("mst-semantic"))
+@shared.method_option(default_name("mst-semantic"))
 @click.option(
     "-f", "--format", "form", type=click.Choice(["text", "json", "jsonl"]), default="text", show_default=True,
     help="Output format.",
 )  # fmt: skip
 @click.option("-o", "--out", metavar="PATH", default="-", help="Output file, written only if the run completes.")
-@chunker_options(sizes=True, context=True)
-@estimate_option
+@shared.chunker_options(sizes=True, context=True)
+@shared.estimate_option
 @click.option("--explain", is_flag=True, help="Show why each chunk ends; same as -p add_scores=true.")
 @click.option("--workers", metavar="N", type=click.IntRange(1), default=1, help="Number of processes that chunk.")
 @click.option("--jsonl", is_flag=True, help="Read every FILE as JSON lines, one document each.")
@@ -74,11 +65,11 @@ def chunk_command(
     With --resume, which needs --format jsonl and --out, the output is PATH.*.partial until the run is complete. The
     same command continues it; what failed before is tried again.
     """
-    with report_errors():
+    with shared.report_errors():
         require(not resume or (form == "jsonl" and out != "-"), "--resume needs --format jsonl and --out", out)
     options["pairs"] += ("add_scores=true",) * explain
-    chunker, enricher, reading = set_up(method, {**options, "estimate": estimate})
-    with report_errors():
+    chunker, enricher, reading = shared.set_up(method, {**options, "estimate": estimate})
+    with shared.report_errors():
         rule = f"--workers must be 1 for {chunker.algorithm}, which chunks all documents together"
         require(workers == 1 or not chunker.is_corpus_level, rule, workers)
     convert = partial(enrich_and_convert, enricher, chunker, _FORMATS[form]) if enricher else _FORMATS[form]
@@ -88,7 +79,7 @@ def chunk_command(
     run = SourceRun(process, names, inventory, jsonl or None, workers=workers)
     done, failed = set[int](), list[str]()
     if estimate and enricher:
-        print_estimate(enricher.estimate(_texts(run, done, failed, quiet=quiet)))
+        shared.print_estimate(enricher.estimate(_texts(run, done, failed, quiet=quiet)))
     else:
         settings = [part.fingerprint() for part in (chunker, enricher) if part]
         with open_resumable(out, done, *settings) if resume else open_output(out) as file:
@@ -132,7 +123,7 @@ def _texts(run: SourceRun, done: set[int], failed: list[str], *, quiet: bool) ->
     with bar, closing(run.results()) as results:
         for _, _, result in results:
             for failure in result.failures:
-                report(failure.source, reason_of(failure.error))
+                report(failure.source, shared.reason_of(failure.error))
             yield from (text for document, text in result.documents if not is_done(document))
             bar.update()
 

@@ -1,7 +1,5 @@
 """``advchunk index``: keep the chunks of files in an index. What it reads, ``advchunk ask`` reads, too."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -10,18 +8,8 @@ from typing import Any, get_args
 import click
 
 from advchunk import __version__
+from advchunk.cli import options as shared
 from advchunk.cli.files import list_inputs, read_input, report_inventory
-from advchunk.cli.options import (
-    ChunkerCommand,
-    chunker_options,
-    estimate_option,
-    exit_on_termination,
-    method_option,
-    print_estimate,
-    reason_of,
-    report_errors,
-    set_up,
-)
 from advchunk.engine.runner import Failure
 from advchunk.errors import require
 from advchunk.readers.sources import Inventory
@@ -36,16 +24,16 @@ METHOD = "recursive"
 _MAX_TOKENS = 100  # of a chunk of this method
 
 
-@click.command("index", cls=ChunkerCommand)
+@click.command("index", cls=shared.ChunkerCommand)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--into", metavar="PATH", help="The file of the index, created if it does not exist.")
 @click.option(
     "--mode", type=click.Choice(get_args(SearchMode)),
     help="What a new index can be searched by: words (lexical), vectors (dense), or both, which is the default.",
 )  # fmt: skip
-@method_option(METHOD)
-@estimate_option
-@chunker_options(context=True)
+@shared.method_option(METHOD)
+@shared.estimate_option
+@shared.chunker_options(context=True)
 def index_command(
     files: tuple[str, ...], into: str | None, mode: SearchMode | None, method: str, estimate: bool, **options: Any
 ) -> None:
@@ -62,11 +50,11 @@ def index_command(
     'advchunk index check PATH' prints what is damaged. The exit code is 1 if a file fails, or an index is damaged.
     """
     if into is None:
-        with report_errors(), exit_on_termination():
+        with shared.report_errors(), shared.exit_on_termination():
             require(len(files) == 2 and files[0] == "check", "--into must name the file of the index", None)
             click.get_current_context().exit(_check(Path(files[1])))
     reader, resources = make_reader(method, {**options, "estimate": estimate}, embeds=mode != "lexical")
-    with report_errors(), exit_on_termination():
+    with shared.report_errors(), shared.exit_on_termination():
         is_new = estimate and not Path(into).exists()
         library = Library(
             Retriever() if is_new else StoredRetriever(into, mode=mode, language=options.get("language"), **resources)
@@ -93,7 +81,7 @@ def _check(path: Path) -> bool:
 
 def make_reader(method: str, options: dict[str, Any], *, embeds: bool) -> tuple[FileReader, dict[str, Any]]:
     """Return the reader of files that the options describe (`set_up`), and the models of a retriever."""
-    setup = set_up(method, options, defaults={METHOD: {"max_tokens": _MAX_TOKENS}}, embeds=embeds)
+    setup = shared.set_up(method, options, defaults={METHOD: {"max_tokens": _MAX_TOKENS}}, embeds=embeds)
     how: dict[str, Any] = {"read": read_input, "progress": _with_progress, "version": __version__}
     reader = FileReader(setup.chunker, enricher=setup.enricher, **setup.reading, **how)
     return reader, {name: options.get(name) for name in ("embedder", "tokenizer")}
@@ -106,7 +94,7 @@ def read_files(library: Library, reader: FileReader, files: Sequence[str]) -> bo
     names = list_inputs(files, inventory, index=index)
     changes = library.read(reader, names, inventory, filter(os.path.isdir, files))
     for name, error in changes.failures:
-        click.echo(f"advchunk: {name}: {error if isinstance(error, str) else reason_of(error)}", err=True)
+        click.echo(f"advchunk: {name}: {error if isinstance(error, str) else shared.reason_of(error)}", err=True)
     report_inventory(inventory)
     if index != "-":
         counts = f"{changes.unchanged} unchanged, {changes.read} read, {changes.removed} removed"
@@ -121,11 +109,11 @@ def _estimate(library: Library, reader: FileReader, files: Sequence[str], index:
     def documents() -> Iterator[tuple[Document, list[Chunk]]]:
         for pairs, failures in library.unread(reader, list_inputs(files, inventory, index=index), inventory):
             for failure in failures:
-                click.echo(f"advchunk: {failure.source}: {reason_of(failure.error)}", err=True)
+                click.echo(f"advchunk: {failure.source}: {shared.reason_of(failure.error)}", err=True)
             failed.extend(failures)
             yield from pairs
 
-    print_estimate(reader.enricher.estimate(documents()))
+    shared.print_estimate(reader.enricher.estimate(documents()))
     return bool(failed)
 
 

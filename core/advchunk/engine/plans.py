@@ -1,7 +1,5 @@
 """Plans: generators that yield requests, receive answers, and return a result."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, replace
@@ -36,7 +34,7 @@ class Job(Generic[_T]):
 
     plan: Plan[_T]
     seconds: float | None = None
-    recover: Callable[[Exception], Job[_T]] | None = None
+    recover: "Callable[[Exception], Job[_T]] | None" = None
     pending: Ask | None = None
 
     def advance(self, answer: Any) -> Ask | Done[_T]:

@@ -49,11 +49,9 @@ class Store(Protocol):
 
     def get_many(self, keys: list[str], /) -> Mapping[str, bytes]:
         """Return the stored values."""
-        ...
 
     def set_many(self, values: dict[str, bytes], /) -> None:
         """Store values."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

@@ -22,13 +22,11 @@ class _Scores(Protocol):
         """Return the end of each token of a text, (t,) nondecreasing offsets, and its surprise in nats, (t,): -ln of
         its probability given all text before it, >= 0; NaN without text before it.
         """
-        ...
 
 
 class _Chooses(Protocol):
     def choose(self, prompt: str, options: Sequence[str], /) -> Any:
         """Return the (k,) probabilities that the answer to a prompt is each of k options; the sum may be < 1."""
-        ...
 
 
 class LanguageModel(_Scores, _Chooses, Protocol):

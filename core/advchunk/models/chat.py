@@ -15,17 +15,9 @@ from inspect import isawaitable, signature
 from math import inf
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
+from advchunk import errors
 from advchunk.engine import ChatRequest, Complete, Plan, call_in_thread
-from advchunk.errors import (
-    BadModelOutput,
-    BudgetExceeded,
-    ConfigurationError,
-    MissingModel,
-    ModelUnavailable,
-    is_integer,
-    require,
-    require_answer,
-)
+from advchunk.errors import BadModelOutput, BudgetExceeded, ModelUnavailable, is_integer, require, require_answer
 from advchunk.models.counters import replace_surrogates
 from advchunk.models.identity import identity, model_name, not_awaitable, type_name
 
@@ -288,7 +280,7 @@ def as_chat(llm: ChatModelLike | None, *, budget: Budget | None = None, concurre
     for a function.
     """
     if llm is None:
-        raise MissingModel("llm", _TAKEN, "llm")  # noqa: EM101
+        raise errors.MissingModel("llm", _TAKEN, "llm")  # noqa: EM101
     rule = "concurrency must be a whole number >= 1 or None"
     require(concurrency is None or is_integer(concurrency, 1), rule, concurrency)
     require(budget is None or isinstance(budget, Budget), "budget must be a Budget or None", budget)
@@ -301,7 +293,7 @@ def as_chat(llm: ChatModelLike | None, *, budget: Budget | None = None, concurre
             slots = concurrency or getattr(llm, "concurrency", None) or calls
             return CalledChat(llm, call, getattr(llm, f"a{method}", None), make_input(llm), slots, budget)
     msg = f"an llm must be {_TAKEN}, got {type(llm).__qualname__}"
-    raise ConfigurationError(msg)
+    raise errors.ConfigurationError(msg)
 
 
 def usable_answer(chat: Any, request: ChatRequest, parse: Callable[[str], _T], attempts: int) -> Plan[_T]:

@@ -1,7 +1,5 @@
 """A connection to an OpenAI-compatible endpoint, with retries; ``openai`` and ``tenacity`` are imported when needed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -18,18 +16,9 @@ from typing import Any
 from urllib.parse import urlsplit
 from weakref import finalize
 
+from advchunk import errors
 from advchunk.engine.threads import background_loop
-from advchunk.errors import (
-    SECRET_NAME,
-    ModelUnavailable,
-    first_line,
-    hide,
-    import_extra,
-    is_integer,
-    is_number,
-    mask,
-    require,
-)
+from advchunk.errors import ModelUnavailable, first_line, import_extra, is_integer, is_number, require
 from advchunk.models.chat import RefusedError
 
 _MAX_MESSAGE_LENGTH = 300  # characters of an endpoint's error message
@@ -53,7 +42,7 @@ class _Client:
     client: Any = None
     loop: Any = None  # which owns the connections
 
-    def __reduce__(self) -> tuple[type[_Client], tuple[()]]:
+    def __reduce__(self) -> "tuple[type[_Client], tuple[()]]":
         return _Client, ()
 
 
@@ -136,7 +125,7 @@ class Endpoint:
         return refusal
 
     def _message(self, reason: str) -> str:
-        return f"{self.model} at {self.base_url}: {mask(reason)[:_MAX_MESSAGE_LENGTH]}"
+        return f"{self.model} at {self.base_url}: {errors.mask(reason)[:_MAX_MESSAGE_LENGTH]}"
 
     def _connect(self) -> Any:
         """Return the client, whose connections belong to the running event loop."""
@@ -152,11 +141,11 @@ class Endpoint:
         key = os.environ.get(self.api_key_env, "").strip()
         rule = f"{self.api_key_env} must contain a key of ASCII characters, as HTTP headers require"
         require(key.isascii() and key.isprintable(), rule, "another")
-        hide(key)
+        errors.hide(key)
         headers = self.options.get("extra_headers")
         for name, value in headers.items() if isinstance(headers, Mapping) else ():
-            if re.search(f"key|token|auth|cookie|{SECRET_NAME}", name, re.IGNORECASE):
-                hide(str(value).rpartition(" ")[2])  # after such as "Bearer"
+            if re.search(f"key|token|auth|cookie|{errors.SECRET_NAME}", name, re.IGNORECASE):
+                errors.hide(str(value).rpartition(" ")[2])  # after such as "Bearer"
         return key or "none"
 
 

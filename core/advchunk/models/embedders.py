@@ -1,7 +1,5 @@
 """Adapters that turn any embedder into a `CheckedEmbedder`. Libraries are recognized by method, not imported."""
 
-from __future__ import annotations
-
 import importlib
 import threading
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -13,32 +11,21 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from advchunk import registry
+from advchunk import errors, registry
 from advchunk.engine import call_in_thread
 from advchunk.errors import (
     BadModelOutput,
-    ConfigurationError,
-    MissingExtra,
     ModelUnavailable,
-    check_spelling,
-    first_line,
     import_extra,
     is_integer,
     is_number,
     require,
     require_answer,
 )
+from advchunk.models import identity
 from advchunk.models.counters import as_counter, replace_surrogates
 from advchunk.models.hashed_words import HashedWords
-from advchunk.models.identity import (
-    lasting_identity,
-    model_name,
-    not_awaitable,
-    precision,
-    prompt_of,
-    sentence_transformer,
-    type_name,
-)
+from advchunk.models.identity import model_name, not_awaitable, precision, prompt_of, sentence_transformer, type_name
 from advchunk.models.onnx_embedder import BUDGET, OnnxEmbedder, embed_in_batches, not_downloaded
 from advchunk.models.signals import unit_rows
 from advchunk.models.static import default_embedder
@@ -57,7 +44,6 @@ class Embedder(Protocol):
 
     def embed(self, texts: list[str], /) -> Any:
         """Return a row for each text: (len(texts), d), any scale."""
-        ...
 
 
 class _Encoder(Protocol):  # SentenceTransformer, model2vec StaticModel
@@ -135,7 +121,7 @@ class CheckedEmbedder:
         rows = await (self.acall(strings) if self.acall else call_in_thread(self.call, strings))
         return self._check(await rows if isawaitable(rows) else rows, len(texts))
 
-    def for_questions(self) -> CheckedEmbedder:
+    def for_questions(self) -> "CheckedEmbedder":
         """Return the embedder of search queries, for which a framework's model and a hybrid have another method."""
         for method in _QUERY_METHODS:
             if call := getattr(self.model, method, None):
@@ -188,7 +174,7 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
             acall = getattr(model, f"a{method}", None)
             return CheckedEmbedder(model, call, acall, batch_size, limit, tokenizer, _declared_languages(model))
     msg = f"an embedder must be a name, a callable, or have one of {list(METHODS[:-1])}, got {type_name(model)}"
-    raise ConfigurationError(msg)
+    raise errors.ConfigurationError(msg)
 
 
 def _declared_languages(model: Any) -> frozenset[str] | None:
@@ -213,7 +199,7 @@ def named_embedder(name: str) -> Any:
         load = row.load()
         require(load is not None, "an embedder of another package must load (the log says why it does not)", name)
     else:
-        check_spelling(name.partition(":")[0], registry.names_of("embedder"))
+        errors.check_spelling(name.partition(":")[0], registry.names_of("embedder"))
         load = partial(_load_named, name)
     with _LOADING:
         if name not in _LOADED:
@@ -276,7 +262,7 @@ class HybridEmbedder:
     @property
     def identity(self) -> str:
         """Name of the models and their settings in a cache; empty if the embedder has no name."""
-        return self._name(lasting_identity(self.embedder.model))
+        return self._name(identity.lasting_identity(self.embedder.model))
 
     def _name(self, embedder: str) -> str:
         return f"{embedder} + {self.words.model_name}, weight {self.weight}" if embedder else ""
@@ -335,7 +321,7 @@ class MultilingualE5:
         try:
             self._model = load()
         except (ImportError, OSError, RuntimeError) as error:
-            msg = f"the model 'e5' does not run on this machine: {first_line(error)}"
+            msg = f"the model 'e5' does not run on this machine: {errors.first_line(error)}"
             raise ModelUnavailable(msg) from error
 
     def embed(self, texts: Sequence[str]) -> Any:
@@ -378,7 +364,7 @@ def _load_sentence_transformer(name: str, dtype: str = "") -> Any:
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
-        raise MissingExtra(f"sentence-transformers, which loads {name!r},", "transformers") from None  # noqa: EM102
+        raise errors.MissingExtra(f"sentence-transformers, which loads {name!r},", "transformers") from None  # noqa: EM102
     path = name
     if name == "minilm":
         try:  # a package that contains the model, for machines without a hub

@@ -1,7 +1,5 @@
 """Chat models and embedders behind OpenAI-compatible endpoints; ``openai`` is imported at the first call."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace

@@ -1,7 +1,5 @@
 """Vectors of words alone: a word is hashed to a few dimensions, so that texts are similar if they share rare words."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
@@ -39,7 +37,7 @@ class HashedWords:
         self.dimensions, self.language = dimensions, language_code(check_language(language))
         self._content_words = _ContentWords(self.language)
 
-    def __reduce__(self) -> tuple[type[HashedWords], tuple[int, str]]:
+    def __reduce__(self) -> "tuple[type[HashedWords], tuple[int, str]]":
         return HashedWords, (self.dimensions, self.language)
 
     @property

@@ -1,7 +1,5 @@
 """Models of sentence-transformers in ONNX format, without torch."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

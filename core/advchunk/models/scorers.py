@@ -1,7 +1,5 @@
 """Scorers: models that tell how well texts answer a question."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
@@ -38,16 +36,14 @@ def is_embedder(model: Any) -> bool:
 
 
 def _check(call: Scorer, question: str, texts: list[str]) -> Floats:
-    answer = call(question, texts)
+    answer, rule = call(question, texts), f"a scorer must return {len(texts)}"
     try:
         scores = np.asarray(answer, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        msg = f"a scorer must return {len(texts)} numbers, got {type(answer).__name__} ({error})"
+        msg = f"{rule} numbers, got {type(answer).__name__} ({error})"
         raise BadModelOutput(msg) from error
-    require_answer(scores.shape == (len(texts),), f"a scorer must return {len(texts)} numbers, got {scores.size}")
-    require_answer(
-        bool(np.isfinite(scores).all()), f"a scorer must return {len(texts)} finite numbers, got NaN or infinity"
-    )
+    require_answer(scores.shape == (len(texts),), f"{rule} numbers, got {scores.size}")
+    require_answer(bool(np.isfinite(scores).all()), f"{rule} finite numbers, got NaN or infinity")
     return scores
 
 

@@ -3,8 +3,6 @@
 A text's vector is the scaled sum of its tokens' vectors, distilled from all-MiniLM-L6-v2 (assets/MODEL_CARD.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
@@ -43,7 +41,7 @@ class StaticEmbedder:
         self.tokenizer, self.table = tokenizer, table
         self._n_embedded = 0
 
-    def __reduce__(self) -> tuple[Callable[..., StaticEmbedder], tuple[object, ...]]:
+    def __reduce__(self) -> "tuple[Callable[..., StaticEmbedder], tuple[object, ...]]":
         return (default_embedder, ()) if self is default_embedder() else (StaticEmbedder, (self.tokenizer, self.table))
 
     def embed(self, texts: Sequence[str]) -> Floats:

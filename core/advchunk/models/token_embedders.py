@@ -27,11 +27,9 @@ class TokenEmbedder(Protocol):
 
     def tokenize(self, text: str, /) -> tuple[Sequence[int], Sequence[tuple[int, int]]]:
         """Return the t token ids of a text, without special tokens, and the (start, end) of each in the text."""
-        ...
 
     def embed_tokens(self, windows: Sequence[tuple[int, ...]], /) -> Iterable[Any]:
         """Return the (t, d) vectors of the tokens of each window of t token ids."""
-        ...
 
 
 class DocumentEmbedder(Protocol):
@@ -39,7 +37,6 @@ class DocumentEmbedder(Protocol):
 
     def embed_document(self, texts: Sequence[str], /) -> Any:
         """Return the (n, d) vectors of the n chunks of a document, in their order."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

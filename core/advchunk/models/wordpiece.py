@@ -4,8 +4,6 @@ BERT cleans, strips accents and lowercases code point by code point, then splits
 piece between two white spaces do not depend on the rest, and are cached by piece.
 """
 
-from __future__ import annotations
-
 import unicodedata
 import zlib
 from collections.abc import Iterable, Sequence
@@ -81,7 +79,7 @@ class WordPiece:
         pieces = self._usable_pieces()
         return [i for piece in text.split() for i in pieces.tokens[pieces[piece]]]
 
-    def _usable_pieces(self) -> _Pieces:
+    def _usable_pieces(self) -> "_Pieces":
         if self._pieces.is_full:
             self._pieces = _Pieces(self._pieces.words)
         return self._pieces
@@ -122,7 +120,7 @@ class PieceCache(dict[str, tuple[_T, ...]], Generic[_T]):
 class _Pieces(dict[str, int]):
     """A cache: a number for each piece of text between two white spaces, and the token ids of each number."""
 
-    def __init__(self, words: _Words) -> None:
+    def __init__(self, words: "_Words") -> None:
         super().__init__()
         self.words, self._adding, self._characters, self.is_full = words, Lock(), 0, False
         self.tokens, self.lengths = list[tuple[int, ...]](), list[int]()

@@ -80,9 +80,7 @@ SECTION_LEVELS = {
     "part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5, "subparagraph": 6
 }  # fmt: skip
 """Level of the headings of LaTeX."""
-_HTML_HEADING = re.compile(
-    rf"<h(?P<level>[1-6])(?![\w-]){_TAG_END}(?:[^<\n]|<(?!/?h[1-6]))*+</h(?P=level)[ ]?>", re.IGNORECASE
-)
+_HTML_HEADING = re.compile(rf"(?i)<h(?P<level>[1-6])(?![\w-]){_TAG_END}(?:[^<\n]|<(?!/?h[1-6]))*+</h(?P=level)[ ]?>")
 
 # Marks of pages, each alone in its line: where one begins, the number that is printed on it, its header and footer.
 _BEGINS = r"<!--\s*+(?:begin\s|start\s(?:of\s)?)?page\s*+(?:no\.?|num(?:ber)?\s)?\s*+[:=\#]?\s*+\"?(?P<page>\d{1,6})\"?(?:\s*(?:of|/)\s*\d{1,6})?\s*-->"  # noqa: E501

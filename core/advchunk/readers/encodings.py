@@ -1,7 +1,5 @@
 """Find the encoding of a text: by its mark, by its bytes, by its declaration, and else by its statistics."""
 
-from __future__ import annotations
-
 import codecs
 import logging
 import re

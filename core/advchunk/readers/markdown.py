@@ -338,7 +338,6 @@ def _ranges(flat: str, begin: int, insets: Sequence[Inset]) -> list[tuple[int, i
 
 
 def _match(pattern: re.Pattern[str], state: StateBlock, line: int) -> re.Match[str] | None:
-    """Match a pattern at the text of a line."""
     return pattern.match(state.src, state.bMarks[line] + state.tShift[line], state.eMarks[line])
 
 
@@ -398,7 +397,6 @@ def _parse_dashes(state: StateBlock, start: int, end: int, silent: bool) -> bool
 
 
 def _parse_footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a footnote with the indented paragraphs below it."""
     if silent:
         return True
     line = _past_lines(state, start + 1, end)

@@ -1,8 +1,6 @@
 """Read the numbers of units, such as articles and clauses, at the beginnings of lines; `outline` tells the units."""
 # ruff: noqa: RUF001 - numbers and punctuation of many scripts
 
-from __future__ import annotations
-
 import json
 import re
 from bisect import bisect_left
@@ -114,7 +112,6 @@ def find_marks(flat: str, blocks: Sequence[Block]) -> list[Mark]:
 
 
 def _read_label(match: re.Match[str], rest: str, in_heading: bool) -> Iterator[tuple[str, Value]]:
-    """Yield each style and value of a label."""
     label = match["label"]
     if match["han"]:
         yield _HAN_KINDS[match["han"]], (_han_value(match["ordinal"]), 0)

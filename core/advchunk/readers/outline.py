@@ -150,7 +150,6 @@ def _first_group(match: Any) -> str:
 
 
 def _paragraphs(text: str) -> tuple[Block, ...]:
-    """Return the paragraphs of a plain text as blocks."""
     spans = ((start, start + len(text[start:end].rstrip())) for start, end in pairwise(paragraph_edges(text)))
     return tuple(Block("paragraph", Span(start, end)) for start, end in spans if end > start)
 
@@ -433,7 +432,6 @@ def _end_of_title_below(flat: str, line_end: int, blocks: Sequence[Block], place
 
 
 def _one_line(source: str) -> str:
-    """Return a title without Markdown, as one line."""
     title = " ".join(source.split())
     return heading_text(title) if not title.isalnum() and any(letter in title for letter in "*_`#[") else title
 

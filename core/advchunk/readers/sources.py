@@ -1,7 +1,5 @@
 """The files that stand for a list of paths: those in folders and archives, and what became of each."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

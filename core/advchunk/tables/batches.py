@@ -195,7 +195,6 @@ def _document(source: str, content: Any, column: str, values: Mapping[str, Any])
 
 
 def _batches_of(batches: Any) -> Iterator[Any]:
-    """Yield record batches, or those of a table."""
     pa = import_extra("pyarrow", "arrow")
     batches = [batches] if isinstance(batches, pa.RecordBatch | pa.Table) else batches
     require(isinstance(batches, Iterable), "batches must be of pyarrow", type(batches).__name__)

@@ -4,8 +4,6 @@ benchmarks/LANGUAGES.md compares the rule with libraries that do the same.
 """
 # ruff: noqa: RUF001 - the letters of many scripts are the subject here
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence

@@ -1,8 +1,6 @@
 """The terms by which texts are searched: stems of words and pieces of words, alike in every language."""
 # ruff: noqa: RUF001 - the letters of many scripts are the subject here
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -233,7 +231,7 @@ class SearchVocabulary:
         """True for each word that counts in the length of a text."""
         return np.frombuffer(bytes(self._counted), dtype=bool)
 
-    def words_with(self, terms: Iterable[str], size: int) -> csr_array:
+    def words_with(self, terms: Iterable[str], size: int) -> "csr_array":
         """Return a matrix with 1 where one of the first ``size`` words has one of t terms: (size, t)."""
         from scipy.sparse import coo_array
 

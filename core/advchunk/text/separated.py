@@ -5,8 +5,6 @@ A quoted cell may contain separators, line ends, and doubled quotes; a quote tha
 others.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -4,8 +4,6 @@ A table has one `Form`. Its tilers cut between rows, then between cells; what is
 environments that are not closed count for nothing, so half a table has rows, too. All work is linear in the text.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections import Counter
@@ -106,7 +104,7 @@ class Head(NamedTuple):
         """Write the head in one line, with at most so many words of a column, and so many columns."""
         return f"| {' | '.join(' '.join(column[:words]) for column in self.columns()[:cells])} |"
 
-    def own(self, first: int, most: int) -> Head:
+    def own(self, first: int, most: int) -> "Head":
         """Return the head of the first column, and of at most ``most`` others from ``first`` >= 1 on."""
         return self._replace(rows=[[*row[:1], *row[first : first + most]] for row in self.rows])
 

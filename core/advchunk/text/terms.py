@@ -1,7 +1,5 @@
 """Normalized words of a text, as counted by the lexical algorithms."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -46,7 +44,7 @@ class Terms:
     def __len__(self) -> int:
         return len(self.edges) - 1
 
-    def counts(self) -> csr_array:
+    def counts(self) -> "csr_array":
         """Return the count of each term in each unit: (n, size), sparse."""
         from scipy.sparse import csr_array
 
@@ -62,7 +60,7 @@ def terms_of(
     return _encode(texts, _Numbers(form, left_out))
 
 
-def _encode(texts: Iterable[Sequence[str]], numbers: _Numbers) -> Terms:
+def _encode(texts: Iterable[Sequence[str]], numbers: "_Numbers") -> Terms:
     edges = [0]
 
     def words() -> Iterator[Sequence[str]]:

@@ -91,7 +91,6 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         return self._cheapest(units, limits, ContextBuilder(self, Document(units.text, blocks=layout), self.counter))
 
     def _cheapest(self, units: Units, limits: Limits, contexts: ContextBuilder) -> Segmentation:
-        """Return the segmentation that costs least."""
         costs = AbstractCosts(self, units, limits, contexts)
         cuts = costs.cheapest()
         reasons = ["section" if cut in costs.starts else "target" for cut in cuts[-2:0:-1]]

@@ -1,7 +1,5 @@
 """Topic models (LDA): training on a collection of texts, and inference of the topics of new texts."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -77,7 +75,7 @@ class TopicModel:
         tolerance: float | None = None,
         wording: Wording | None = None,
         word_splitter: WordSplitter | None = None,
-    ) -> TopicModel:
+    ) -> "TopicModel":
         """Train on a collection of texts. Long texts on several subjects are better split first.
 
         With the language "auto", it is that of most texts. The ``word_splitter`` is not saved, so pass it to the

@@ -1,7 +1,5 @@
 """GraphRAG: communities of the entities of a corpus, each with a summary, above the chunks of its documents."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -291,7 +289,6 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     def _summarize(
         self, tree: Sequence[Node], sentences: Sequence[Sequence[Sentence]], graph: KnowledgeGraph
     ) -> Phases[list[Summary]]:
-        """Return the summaries of the nodes."""
         counter, most = self.counter, self.size("summary_tokens")
         names = {key: entity.name for key, entity in graph.entities.items()}
         below = ([sentence for leaf in node.below for sentence in sentences[leaf]] for node in tree)

@@ -1,7 +1,5 @@
 """Extract the entities and relations of a text by rules."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A graph of the entities that a corpus mentions, with the places of every entity and relation."""
 
-from __future__ import annotations
-
 import math
 import unicodedata
 from collections import Counter, defaultdict
@@ -154,6 +152,5 @@ def _entity(named: list[tuple[Mention, Provenance]]) -> Entity:
 
 
 def _collected(stated: Sequence[tuple[Mention | Relation, Provenance]]) -> tuple[str, tuple[Provenance, ...]]:
-    """Return the distinct descriptions, joined, and the places."""
     descriptions = dict.fromkeys(record.description for record, _ in stated if record.description)
     return _SEPARATOR.join(descriptions), tuple(place for _, place in stated)

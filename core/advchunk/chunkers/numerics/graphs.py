@@ -1,7 +1,5 @@
 """Graphs of units, built in blocks so that memory does not grow with the number of pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -24,7 +22,7 @@ class Edges(NamedTuple):
     right: Ints
     weight: Floats
 
-    def lightest(self, n: int) -> Edges:
+    def lightest(self, n: int) -> "Edges":
         """Return the first ``n`` edges, which must be sorted by weight; none if n is negative."""
         first = slice(max(n, 0))
         return Edges(self.left[first], self.right[first], self.weight[first])

@@ -1,7 +1,5 @@
 """``advchunk evaluate``, ``advchunk recommend`` and ``advchunk questions``: compare methods on your documents."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -197,7 +195,7 @@ def _data_paths(data: str) -> tuple[Path, Path]:
 def _load_task(
     data: str, embedder: str | None, seed: int, log: Callable[[str], None],
     *, budget: int, k: int, number: int, headings: bool, language: str,
-) -> EvaluationTask:  # fmt: skip
+) -> "EvaluationTask":  # fmt: skip
     from advchunk import evaluation
 
     folder, source = _data_paths(data)
@@ -217,7 +215,7 @@ def _load_task(
 
 def _candidates(
     name: str, params: Mapping[str, Any], searches: Sequence[Search], *, embedder: str | None, vectors: str, mean: int
-) -> list[Candidate | SizeMatched]:
+) -> "list[Candidate | SizeMatched]":
     """Return a method at the matched size, unless its parameters set one, with each way of search."""
     from advchunk.evaluation import candidate, searches_of, size_matched
     from advchunk.evaluation.comparison.candidates import CONTEXT_VECTORS

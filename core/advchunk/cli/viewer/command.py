@@ -8,26 +8,17 @@ from typing import Any
 import click
 
 from advchunk.chunkers import catalog
+from advchunk.cli import options as shared
 from advchunk.cli.files import list_inputs, open_output, read_input, report_inventory
-from advchunk.cli.options import (
-    READING_OPTIONS,
-    ChunkerCommand,
-    Setup,
-    budget_option,
-    chunker_options,
-    reason_of,
-    report_errors,
-    set_up,
-)
 from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.readers.sources import FileSource, Inventory, read_sources
 from advchunk.records import Document
 from advchunk.retrieval import PassageCutter
 
-_OF_ALL = {"fallback", "experimental", *READING_OPTIONS, "pairs"}  # options of any method
+_OF_ALL = {"fallback", "experimental", *shared.READING_OPTIONS, "pairs"}  # options of any method
 
 
-@click.command("view", cls=ChunkerCommand)
+@click.command("view", cls=shared.ChunkerCommand)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
     "-m", "--method", "methods", metavar="NAME[:K=V][,NAME]", default=catalog.default_name("mst-semantic"), show_default=True,  # noqa: E501
@@ -37,9 +28,9 @@ _OF_ALL = {"fallback", "experimental", *READING_OPTIONS, "pairs"}  # options of 
 @click.option(
     "--question", metavar="TEXT", default="", help="Show what answers a question, and the passages cut for it."
 )
-@budget_option
+@shared.budget_option
 @click.option("--open", "in_browser", is_flag=True, help="Open the page in a browser.")
-@chunker_options(sizes=True)
+@shared.chunker_options(sizes=True)
 def view_command(
     files: tuple[str, ...], methods: str, out: str, question: str, budget: int, in_browser: bool, **options: Any
 ) -> None:
@@ -53,7 +44,7 @@ def view_command(
 
     options, pairs = {name: value for name, value in options.items() if value is not None}, options["pairs"]
     accepted = dict[str, set[str]]()
-    with report_errors():
+    with shared.report_errors():
         for text in filter(None, map(str.strip, methods.split(","))):
             method = text.partition(":")[0]
             about = catalog.describe(method)
@@ -63,10 +54,11 @@ def view_command(
         named = {*options, *(pair.partition("=")[0] for pair in pairs)} - _OF_ALL - {"markup"}
         others = sorted(named.difference(*accepted.values()))
         require(not others, f"options must belong to {' or '.join(accepted)}", others)
-    setups = dict[str, Setup]()
+    setups = dict[str, shared.Setup]()
     for text, own in accepted.items():
         settings = {name: value for name, value in options.items() if name in own | _OF_ALL}
-        setups[text] = set_up(text, {**settings, "pairs": [pair for pair in pairs if pair.partition("=")[0] in own]})
+        settings["pairs"] = [pair for pair in pairs if pair.partition("=")[0] in own]
+        setups[text] = shared.set_up(text, settings)
     chunkers = {text: setup.chunker for text, setup in setups.items()}
     first, _, reading = next(iter(setups.values()))
     inventory = Inventory()
@@ -81,7 +73,7 @@ def view_command(
     cutter = PassageCutter(language=options.get("language"), tokenizer=first.counter)
     titles = list(dict.fromkeys(Path(file).name for file in names))
     title = ", ".join(titles[:3] + [f"and {len(titles) - 3} more"] * (len(titles) > 3))
-    with report_errors():
+    with shared.report_errors():
         explanations = {name: list(map(chunker.explain, documents)) for name, chunker in chunkers.items()}
         page = View(explanations, title=title, question=question, budget=budget, cutter=cutter).html
     with open_output(out) as target:
@@ -111,5 +103,5 @@ def _read(
                 documents += made
             except (OSError, ConfigurationError, MissingExtra) as error:
                 inventory.settle(name, is_failed=True)
-                failures.append(f"{name}: {reason_of(error)}")
+                failures.append(f"{name}: {shared.reason_of(error)}")
     return documents, failures

@@ -1,7 +1,5 @@
 """One self-contained HTML page that shows how methods chunk documents, and what answers a question."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html
@@ -100,7 +98,7 @@ class View:
             template, title=self.title, style=style, script=script, digest=digest, data=data, answer=answer
         )
 
-    def _answer(self, evidence: Sequence[Evidence]) -> dict[str, Any]:
+    def _answer(self, evidence: "Sequence[Evidence]") -> dict[str, Any]:
         best = max((sentence.score for own in evidence for sentence in own.sentences), default=0.0)
         passages: list[dict[str, Any]] = [
             {"document": number, "place": place, "passage": passage}

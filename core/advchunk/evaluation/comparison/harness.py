@@ -1,7 +1,5 @@
 """Run candidates on one corpus with one set of questions, and score them the same way."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -94,7 +92,7 @@ class Result:
         return {**data, "tokens": self.tokens.tolist(), **nullable}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Result:
+    def from_dict(cls, data: Mapping[str, Any]) -> "Result":
         """Return the result that `to_dict` returned."""
         facts = {name: value for name, value in data.items() if name not in metrics()}
         facts["scores"] = {name: np.array(data[name], dtype=np.float64) for name in metrics() if name in data}

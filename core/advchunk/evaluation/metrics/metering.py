@@ -1,7 +1,5 @@
 """Measure the cost of work: time, and what is sent to models."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +24,7 @@ class RunCost:
     calls: int | None = None
     tokens: int | None = None
 
-    def __add__(self, other: RunCost) -> RunCost:
+    def __add__(self, other: "RunCost") -> "RunCost":
         """Return the cost of both, one after the other; calls and tokens are known only if known for both."""
         wall, cpu = self.wall_seconds + other.wall_seconds, self.cpu_seconds + other.cpu_seconds
         pairs = (self.calls, other.calls), (self.tokens, other.tokens)

@@ -1,7 +1,5 @@
 """The languages of source code: their grammars, their files, and the nodes that are definitions."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re
@@ -41,7 +39,7 @@ _WITH_VALUE = frozenset(
 _FUNCTIONS = frozenset(["arrow_function", "function_expression", "generator_function", "class"])
 
 
-def is_definition(node: Node) -> bool:
+def is_definition(node: "Node") -> bool:
     """Return True if a node of a type in ``definitions`` has what makes it one, such as a body or a function."""
     if node.type in _WITH_BODY:
         return node.child_by_field_name("body") is not None

@@ -1,7 +1,5 @@
 """Read Jupyter notebooks as Markdown: their texts, their code, and what the code printed."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Read JSON, JSON Lines and YAML as text of records with paths, without places in the file, which escapes strings."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -239,7 +239,6 @@ class _Reader:
             yield from (self._furniture if is_banner else self._elements.get(tag, self._division))(node)
 
     def _sign(self, _: LexborNode) -> Iterator[None]:
-        """Write the sign of a note as in Markdown."""
         start = len(self._line)
         yield
         self._line[start:] = [f"[^{''.join(self._line[start:]).strip(' []()')}]"]

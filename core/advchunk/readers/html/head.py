@@ -1,7 +1,5 @@
 """Metadata of an HTML page."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,7 +16,7 @@ _SOURCES: Mapping[str, Sequence[str]] = ELEMENTS["metadata"]
 _DATE = re.compile(r"\s*(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?(?!\d)", re.ASCII)
 
 
-def page_metadata(tree: LexborHTMLParser) -> dict[str, str]:
+def page_metadata(tree: "LexborHTMLParser") -> dict[str, str]:
     """Return the metadata of a page: all authors, and the first value of every other key."""
     values = defaultdict[str, list[str]](list)
 

@@ -1,7 +1,5 @@
 """Read messages (RFC 5322, MIME) and mailboxes: headers as metadata, quoted replies apart, attachments as documents."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Read messages of Outlook as mail, by olefile: headers, text, and attachments, also messages in messages."""
 
-from __future__ import annotations
-
 import codecs
 import struct
 from collections.abc import Iterable, Iterator, Mapping
@@ -89,7 +87,6 @@ class _Storage:
         return message
 
     def _attach(self, message: EmailMessage, depth: int) -> None:
-        """Add the attachment to its message."""
         name = self._first(_FILE_NAMES) or None
         if self._file.exists([*self._path, inner := f"__substg1.0_{_DATA}000D"]):
             message.add_attachment(_Storage(self._file, (*self._path, inner)).message(depth + 1), filename=name)
@@ -105,7 +102,7 @@ class _Storage:
         if moment := next((value for kind, value in entries if kind == _SYSTIME and value), 0):
             yield "Date", format_datetime(_EPOCH + timedelta(microseconds=moment // 10))
 
-    def _attachments(self) -> Iterator[_Storage]:
+    def _attachments(self) -> "Iterator[_Storage]":
         paths = {tuple(entry[: len(self._path) + 1]) for entry in self._file.listdir()}
         start = (*self._path, "__attach_version1.0_")
         return (_Storage(self._file, path) for path in sorted(paths) if "/".join(path).startswith("/".join(start)))

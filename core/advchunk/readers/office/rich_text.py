@@ -120,7 +120,6 @@ class _Reader:
             self._word(match["word"], int(match["number"] or 1))
 
     def _skip(self, word: str) -> None:
-        """Read no text of a group, and count it."""
         if self._state.part and word in _COUNTED:
             self.flow.left_out[_COUNTED[word]] += 1
         self._state = self._state._replace(part="")

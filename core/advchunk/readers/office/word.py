@@ -155,7 +155,6 @@ class _Reader:
                 self._other(name, child)
 
     def _other(self, name: str, child: Any) -> None:
-        """Read what a run has besides text."""
         if name in _SIGNS:
             self._add(_SIGNS[name])
         elif name == "w:br":

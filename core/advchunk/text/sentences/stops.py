@@ -4,8 +4,6 @@ Punctuation decides; letter case only breaks ties, so text in lower or upper cas
 """
 # ruff: noqa: RUF001 - the punctuation of many scripts is the subject here
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

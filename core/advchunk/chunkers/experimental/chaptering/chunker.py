@@ -199,7 +199,6 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         return [ChapterWindow(start, end, messages(start, end)) for start, end in places]
 
     def _ask(self, window: ChapterWindow) -> Plan[Answer]:
-        """Ask for the chapters of a window."""
         settings = _MAX_ANSWER, self.temperature, self.seed, CHAPTERING_VERSION
         parse = partial(chapters.parse_answer, start=window.start, end=window.end)
         return usable_answer(self.chat, ChatRequest(window.messages, None, *settings), parse, self.attempts)

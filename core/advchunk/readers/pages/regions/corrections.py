@@ -85,15 +85,12 @@ def prose_in_figures(part: Part, setting: Setting) -> Iterator[Part]:
     """Read a figure, or a table with one column, as text if most of it is full lines, which dense pages have."""
     may_be = part.kind == "figure" or max(map(len, group_rows(part.lines))) == 1
     full = [line for line in part.lines if line.box[2] - line.box[0] >= _FULL * line.height]
-    if may_be and len(full) > 1 and 2 * _length(full) > _length(part.lines):
+    of_full, of_all = (sum(len(line.text) for line in lines) for lines in (full, part.lines))
+    if may_be and len(full) > 1 and 2 * of_full > of_all:
         for lines in cluster(part.lines, setting.reach):
             yield Part("paragraph", 0, lines)
     else:
         yield part
-
-
-def _length(lines: Sequence[Line]) -> int:
-    return sum(len(line.text) for line in lines)
 
 
 def contents(part: Part, _: Setting) -> Iterator[Part]:

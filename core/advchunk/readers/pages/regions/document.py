@@ -71,7 +71,6 @@ def _all_lines(page: DetectedPage) -> list[Line]:
 
 
 def _mirror(page: DetectedPage) -> DetectedPage:
-    """Return a page as in a mirror."""
     mirror = page.sheet.mirror
 
     def turned(lines: Iterable[Line]) -> list[Line]:

@@ -160,7 +160,6 @@ class _Reader:
                 self.writer.add("figure", lines.label_text([child]))
 
     def _alternatives(self, element: Element, level: int) -> None:
-        """Read the first of several alternatives that is text."""
         form = next((form for tag in ("table", "tex-math", "math") for form in element.findall(tag)), None)
         tag = "p" if form is None else "table" if form.tag == "table" else "disp-formula"
         self._readers[tag](element if form is None else form, level)

@@ -233,7 +233,6 @@ class Paper:
         self._nesting -= 1
 
     def _end_label(self) -> None:
-        """Write a label that no item follows."""
         self.writer.add("item", self._label, self._nesting)
         self._label = ""
 
