@@ -17,7 +17,7 @@ from advchunk.readers.pages.regions.order import reading_order
 from advchunk.readers.pages.regions.prose import WordList, group_rows, join_lines
 from advchunk.readers.pages.regions.shapes import Detected, Font, Line, Region, Sheet
 from blocks import CASES, blocks_of
-from growing import check_growth
+from growing import STRICT, check_growth
 
 DATA = Path(__file__).parents[2] / "data"
 SHEET = Sheet(1, 600, 800)
@@ -165,6 +165,7 @@ def test_time_grows_with_the_number_of_lines(shape, ordered):
         lambda lines: build_document(regions_of(lines, ordered=ordered)),
         lambda count: [SHAPES[shape](i, count) for i in range(count)],
         1000,
+        **STRICT,
     )
 
 

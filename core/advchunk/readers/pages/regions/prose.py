@@ -159,17 +159,20 @@ def table_rows(rows: Iterable[Sequence[Line]]) -> list[list[Line]]:
     Where the file goes up again, to the next cell, the rows are one; not where it goes up many rows, to the next
     column.
     """
-    joined = list[list[Line]]()
+    joined, bottoms = list[list[Line]](), list[float]()
     for row in rows:
-        top = min(line.box[1] for line in row)
+        top, bottom = min(line.box[1] for line in row), max(line.box[3] for line in row)
         start = len(joined)
         height = _ROW * row[0].height
-        while 0 < start >= len(joined) - _MOST_LINES and top < max(line.box[3] for line in joined[start - 1]) - height:
+        while 0 < start >= len(joined) - _MOST_LINES and top < bottoms[start - 1] - height:
             start -= 1
-        if len(joined) - start <= _MOST_LINES:
-            joined[start:] = [[line for other in [*joined[start:], row] for line in other]]
+        if 0 < len(joined) - start <= _MOST_LINES:
+            joined[start] += [line for other in [*joined[start + 1 :], row] for line in other]
+            bottoms[start:] = [max(bottom, *bottoms[start:])]
+            del joined[start + 1 :]
         else:
             joined.append([*row])
+            bottoms.append(bottom)
     return joined
 
 
