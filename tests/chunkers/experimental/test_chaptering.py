@@ -16,9 +16,9 @@ from advchunk.chunkers.experimental.chaptering import chapters as parsing
 from advchunk.chunkers.experimental.chaptering import chunker as chaptering
 from advchunk.chunkers.experimental.chaptering.chapters import Chapter, Coherence, longest_ascending_run, parse_chapters
 from advchunk.chunkers.experimental.chaptering.chunker import LLMChapteringChunker
-from advchunk.errors import BadModelOutput
+from advchunk.errors import BadModelOutput, MissingModel
 from advchunk.models import signals
-from advchunk.models.chat import Chat, MissingModel, Reply, Usage
+from advchunk.models.chat import Chat, Reply, Usage
 from advchunk.models.counters import as_counter
 from advchunk.models.prompts import fit_outline
 from chats import Editor
