@@ -203,7 +203,7 @@ def test_a_damaged_table_or_file_is_one_clear_error(tmp_path):
         (TABLE.set_column(0, "id", [[1.0, 2.0, 3.0, 4.0]]), RecursiveChunker(), "column 'id' must be text, got"),
         (TABLE.set_column(1, "text", [[1, 2, 3, 4]]), RecursiveChunker(), "column 'text' must be text, got"),
         (TABLE.rename_columns(["id", "text", "text"]), RecursiveChunker(), "names of columns must be unique"),
-        (TABLE, "recursive", "chunker must be a Chunker"),
+        (TABLE, "recursive", "chunker must be Chunker"),
         ([{"id": "a"}], RecursiveChunker(), "batches must be of pyarrow"),
         (TABLE, RecursiveChunker(vectors="units"), "vectors must not be 'units'"),
         (TABLE, create("graphrag", experimental=True), "not a corpus"),

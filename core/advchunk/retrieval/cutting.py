@@ -255,7 +255,7 @@ class PassageCutter:
         return as_counter(self.tokenizer)
 
     @cached_property
-    def _known_vectors(self) -> dict[str, Floats]:
+    def _vectors(self) -> dict[str, Floats]:
         return {}
 
     @cached_property
@@ -335,12 +335,12 @@ class PassageCutter:
             scores: Floats = self._scorer(question, [table.text(*window)[0] for window in windows])
             return scores
         embedder, units = as_embedder(self.scorer), sorted({unit for window in windows for unit in range(*window)})
-        texts, known = [table.text(unit, unit + 1)[0] for unit in units], self._known_vectors
-        if missing := [text for text in dict.fromkeys(texts) if text not in known]:
-            known |= zip(missing, embedder.embed(missing), strict=True)
-        rows = np.stack([known[text] for text in texts]) * table.tokens[units][:, None]
-        if len(known) > _EMBEDDED:
-            self.__dict__["_known_vectors"] = {}
+        texts, vectors = [table.text(unit, unit + 1)[0] for unit in units], self._vectors
+        if missing := [text for text in dict.fromkeys(texts) if text not in vectors]:
+            vectors |= zip(missing, embedder.embed(missing), strict=True)
+        rows = np.stack([vectors[text] for text in texts]) * table.tokens[units][:, None]
+        if len(vectors) > _EMBEDDED:
+            self.__dict__["_vectors"] = {}
         sums = np.cumsum(np.insert(rows, 0, 0, axis=0), axis=0, dtype=np.float64)
         starts, ends = np.searchsorted(units, windows).T
         cosines: Floats = unit_rows(sums[ends] - sums[starts]) @ embedder.for_questions().embed([question])[0]
