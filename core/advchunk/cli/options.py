@@ -42,11 +42,13 @@ def report_errors() -> Iterator[None]:
         raise click.UsageError(str(error)) from error
     except (MissingExtra, ModelUnavailable) as error:
         raise click.ClickException(one_line(error)) from error
+    except BrokenPipeError:
+        raise  # which click ends without a message
     except OSError as error:
         msg = f"{error.filename}: {error.strerror}" if error.filename else mask(str(error))
         raise click.ClickException(msg) from error
     except click.ClickException as error:
-        error.message = mask(error.message)[:_LONGEST]
+        error.message = mask(error.message)[:_LONGEST]  # type: ignore[misc]
         raise
 
 
