@@ -106,6 +106,15 @@ def test_a_list_that_a_store_returns_with_other_keys_or_without_some_is_still_kn
     assert written_keys({**dict.fromkeys(written), "source": "s"}) == {}  # as tables fill their columns
 
 
+def test_metadata_that_cannot_be_copied_or_written_is_refused():
+    loop = []
+    loop.append({"a": (loop,)})
+    for value in (loop, -(10**5000), json.loads("[" * 201 + "]" * 201)):
+        with pytest.raises(ConfigurationError, match="metadata must"):
+            Document("Tea.", metadata={"a": [value]})
+    Document("Tea.", metadata={"a": json.loads("[" * 150 + "]" * 150), "b": 10**3000})
+
+
 def test_keys_with_white_space_are_refused():
     with pytest.raises(ConfigurationError, match="must be strings without white space, got 'my key'"):
         write_metadata({}, {"my key": 1})

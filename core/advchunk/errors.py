@@ -23,11 +23,11 @@ _MIN_SECRET = 8  # characters; a shorter one may be a common word, which is not 
 _known_secrets: set[str] = set()
 _RULES = {  # compiled when first needed
     # The user of an address, and a parameter.
-    r"(?<=://)(?:[^\s'\"<>]{0,200}:[^\s'\"<>]{0,200}|[^\s/'\"<>]{1,200})@": "***@",
-    rf"([?&](?:key|token|sig|signature|{SECRET_NAME})=)[^\s&'\"<>]+": r"\1***",
+    r"(?<=\w\w:/)(/?)(?:[^\s'\"<>]{0,200}:[^\s'\"<>]{0,200}|[^\s/'\"<>]{1,200})@": r"\1***@",
+    rf"([?&#](?:[\w-]{{0,40}}[-_])?(?:key|token|sig|signature|auth|jwt|pwd|{SECRET_NAME})=)[^\s&'\"<>]+": r"\1***",
     # The value of a field that has such a name, and what looks like a key.
-    rf"((?:{SECRET_NAME})[\"']?\s{{0,2}}[:=]\s{{0,2}}[\"']?(?:bearer |basic )?)[^\s\"'&,;)}}\]]{{4,}}": r"\1***",
-    r"(\bbearer )[\w.~+/=-]{8,}": r"\1***",
+    rf"((?:{SECRET_NAME})[\"']?\s{{0,2}}[:=]\s{{0,2}}[\"']?(?:bearer |basic |token )?)[^\s\"'&,;)}}\]]{{4,}}": r"\1***",
+    r"(\b(?:bearer |cookie: ))[\w.~+/=-]{8,}": r"\1***",
     r"\b(?:sk|hf|gh[ops]|xox[abp])[-_](?=[\w-]*\d)[\w-]{12,}": "***",
 }
 

@@ -53,6 +53,8 @@ _PREFIX: Final = "advchunk_"  # of a key that the user's metadata has, too
 # `check_fields` is slow, and most values are of the very types that are meant, or None.
 _STRINGS, _NUMBERS, _TUPLES, _MAPPINGS = ((kind, type(None)) for kind in (str, int, tuple, dict))
 _PLAIN: Final = frozenset({str, int, float, bool, type(None)})  # need no copy
+_LEVELS: Final = 200  # in which metadata is nested
+_BITS: Final = 13_280  # of a whole number of 4,000 digits; Python writes and reads at most 4,300
 
 
 class Strength:
@@ -183,6 +185,8 @@ class Document:
         is_plain = is_plain and type(self.above) is tuple and not self.above and type(self.blocks) in _TUPLES
         if not (is_plain and (self.offsets is None or type(self.offsets) is np.ndarray)):
             check_fields(self)
+        if self.metadata:
+            check_metadata(self.metadata)
         last, length = 0, len(self.text)
         for block in self.blocks or ():
             is_plain = type(block) is Block and type(block.span) is Span and type(block.level) is int
@@ -589,8 +593,19 @@ class Figures(Mapping[str, Any]):
 _NOT_KEPT = {"vector", "rows", "row_spans", "row_texts"}
 
 
+def check_metadata(value: Any, levels: int = _LEVELS) -> None:
+    """Raise `ConfigurationError` for metadata that is too deep to be copied, or has a number too long to be written."""
+    if isinstance(value, int):
+        require(value.bit_length() <= _BITS, "whole numbers of metadata must have at most 4,000 digits", "more")
+    elif isinstance(value, (Mapping, list, tuple)):
+        require(levels > 0, f"metadata must be nested at most {_LEVELS} levels deep", "more")
+        for item in value.values() if isinstance(value, Mapping) else value:
+            check_metadata(item, levels - 1)
+
+
 def chunk_to_dict(chunk: Chunk) -> dict[str, Any]:
     """Return the fields of a chunk without its vectors; raise `ConfigurationError` if JSON would change them."""
+    check_metadata(chunk.metadata)
     _check_json(chunk.metadata)
     return {field.name: getattr(chunk, field.name) for field in fields(chunk) if field.name not in _NOT_KEPT}
 

@@ -609,3 +609,39 @@ def test_view_names_what_cannot_be_read_or_written(two_files, tmp_path):
     done = run("view", two_files[0], binary, "-o", page)
     assert (done.exit_code, f"{binary}: text files" in done.stderr) == (1, True)
     assert two_files[0].name in page.read_text(encoding="utf-8")
+
+
+_SEARCHED = "--chunkers recursive --number 4 --quiet --search lexical"
+COMMANDS = {
+    "ask": "a.md dogs --mode lexical", "chunk": "a.md --method recursive", "describe": "recursive", "list": "",
+    "evaluate": f"--data corpus {_SEARCHED} --out report", "index": "a.md --into my.index --mode lexical",
+    "questions": "corpus --number 2 --out held", "recommend": f"corpus {_SEARCHED}",
+    "view": "a.md --method recursive --out view.html",
+}  # fmt: skip
+WRONG = (
+    "", "none/a.md", "corpus", "a.md/b", "a\0b", "\udcff", "é" * 2000, "loop", "utf16.md", "bytes.md", "deep.json",
+    "/proc/a", "-1", "0", "9" * 20, "1e400", "nan", ",", "x=1", "http://me:PLANTED@h/x",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_wrong_argument_is_told_in_a_clear_line_or_means_something(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    prose = "\n\n".join(f"The cat number {i} sleeps through most of the long bright day. " * 3 for i in range(9))
+    texts = {"corpus/a.md": prose.encode(), "a.md": b"# Tea\n\nDogs bark.", "bytes.md": bytes(range(256))}
+    for path, data in {**texts, "utf16.md": "Tea. Boil".encode("utf-16"), "deep.json": b"[" * 5000}.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_bytes(data)
+    (tmp_path / "loop").symlink_to("loop")
+    right = COMMANDS[name].split()
+    assert run(name, *right).exit_code == 0
+    options = [o for o in main.get_command(click.Context(main), name).params if isinstance(o, click.Option)]
+    wrong = [[*right[:i], value, *right[i + 1 :]] for i, own in enumerate(right) if own[:2] != "--" for value in WRONG]
+    for own in [*wrong, *([*right, o.opts[-1], value] for o in options if not o.is_flag for value in WRONG)]:
+        result = run(name, *own)
+        lines = result.stderr.splitlines()
+        assert result.exception is None or isinstance(result.exception, SystemExit), own
+        assert result.exit_code == 0 or any(lines), own
+        assert max(map(len, ["", *lines])) < 1200, own
+        assert "PLANTED" not in result.output, own

@@ -165,6 +165,7 @@ ADDRESSES = [
         "http://user:{}@127.0.0.1:1/v1",
         "http://{}@127.0.0.1:1/v1",
         "https://127.0.0.1:1/v1?api_key={}",
+        "https://127.0.0.1:1/v1?X-Amz-Signature={}",
         "redis://:{}@a:b",
     )
 ]

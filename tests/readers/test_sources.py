@@ -68,6 +68,15 @@ def test_links_in_a_folder_are_not_followed(tmp_path):
     assert [document.text for document, _ in files] == ["Secret."]
 
 
+def test_a_folder_may_be_deeper_than_python_recurses(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for _ in range(1200):
+        Path("a").mkdir()
+        os.chdir("a")
+    Path("tea.md").write_text("Tea.")
+    assert find(tmp_path)[0] == ["a/" * 1200 + "tea.md"]
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe.md")

@@ -172,6 +172,9 @@ def test_no_index_is_overwritten_or_taken_for_one(tmp_path):
         assert path.read_bytes() == before
     with pytest.raises(ConfigurationError, match="path must name a file"):
         StoredRetriever(tmp_path)
+    os.mkfifo(tmp_path / "pipe")  # as a device, it is not replaced
+    with pytest.raises(ConfigurationError, match="path must name a file"):
+        Retriever(mode="lexical").save(tmp_path / "pipe")
 
 
 def test_damage_is_an_error_or_is_not_in_what_is_read(tmp_path):

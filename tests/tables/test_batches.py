@@ -174,7 +174,14 @@ def test_a_damaged_table_or_file_is_one_clear_error(tmp_path):
     broken = pa.Array.from_buffers(
         pa.string(), 1, [None, pa.array([0, 2], pa.int32()).buffers()[1], pa.py_buffer(b"\xff\xfe")]
     )
-    values = {"metadata": ["{", None], "text": [None, broken], "chunk_id": [None], "spans": [None], "parent_id": ["x"]}
+    values = {
+        "metadata": ["{", "[" * 5000, None],
+        "text": [None, broken],
+        "chunk_id": [None],
+        "tokens": [-1],
+        "spans": [None, [{"start": None, "end": 1}], [{"start": 5, "end": 2}]],
+        "parent_id": ["x"],
+    }
     for name, wrong in ((name, wrong) for name, some in values.items() for wrong in some):
         table = rows.slice(0, 1)
         column = wrong if isinstance(wrong, pa.Array) else pa.array([wrong], table.schema.field(name).type)

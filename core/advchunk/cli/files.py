@@ -2,12 +2,12 @@
 
 import glob
 import hashlib
-import io
 import json
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from os.path import realpath
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,15 +28,15 @@ def list_inputs(files: Sequence[str], inventory: Inventory, out: str = "-", inde
 
     The index, and the output in folders, are passed over; the output must not be named as a file.
     """
-    written = {Path(path).resolve(): path for path in (out, index) if path != "-"}
-    indexes = [name for name in files if Path(name).resolve() not in written and is_index(Path(name))]
+    written = {realpath(path): path for path in (out, index) if path != "-"}
+    indexes = [name for name in files if realpath(name) not in written and is_index(Path(name))]
     if indexes:
         by = f"advchunk ask --index {shlex.quote(indexes[0])} QUESTION"
         msg = f"{indexes[0]} is an index, not a document: search it by {by}"
         raise click.UsageError(msg)
     names = list(find_files(files or ["-"], inventory, written))
-    same = [name for name in names if name != "-" and Path(name).resolve() in written]
-    if any(written[Path(name).resolve()] == out for name in same):
+    same = [name for name in names if name != "-" and realpath(name) in written]
+    if any(written[realpath(name)] == out for name in same):
         msg = f"--out must not be a file that is read, got {out}"
         raise click.UsageError(msg)
     names = [name for name in names if name not in same]
@@ -62,10 +62,8 @@ def read_input(chunker: Chunker, source: FileSource, *, by_name: bool, **options
 
 @contextmanager
 def open_output(path: str) -> Iterator[IO[str]]:
-    """Open an output that gets its name once complete; file name bytes not in UTF-8 are escaped, for valid JSON."""
+    """Open an output that gets its name once complete, or standard output; bytes not in UTF-8 are escaped."""
     if path == "-":
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
         yield sys.stdout
         return
     with _writing(path), open_atomic(path, encoding="utf-8", errors="backslashreplace", newline="\n") as file:
@@ -89,7 +87,7 @@ def open_resumable(path: str, done: set[int], *settings: str) -> Iterator[IO[str
 
     The last document may be cut off, and is written again; ``done`` gains the hashes of the names of the others.
     """
-    target = Path(path).resolve()
+    target = Path(realpath(path))
     if target.is_dir():
         msg = f"{path}: Is a directory"
         raise click.ClickException(msg)

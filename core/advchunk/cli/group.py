@@ -1,10 +1,14 @@
 """The ``advchunk`` command line."""
 
 import os
+import sys
+from io import TextIOWrapper
+from typing import Any
 
 import click
 
 from advchunk import __version__, registry
+from advchunk.cli.options import report_errors
 
 _EXAMPLES = """\b
 Examples:
@@ -27,6 +31,19 @@ class _Commands(click.Group):
         row = registry.find("command", cmd_name)
         command: click.Command | None = row.load() if row else None
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments, which have no NUL, as from every shell."""
+        if any("\0" in own for own in args):
+            ctx.fail("arguments must have no NUL")
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command, and report its errors."""
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # names of files may have other bytes
+        with report_errors():
+            return super().invoke(ctx)
 
 
 @click.group(cls=_Commands, epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})

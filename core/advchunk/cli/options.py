@@ -30,19 +30,26 @@ format_option = click.option(
     "-f", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."  # noqa: E501
 )  # fmt: skip
 
+_LONGEST = 1_000  # characters of a message
+
 
 @contextmanager
 def report_errors() -> Iterator[None]:
-    """Report configuration errors as usage errors, and missing dependencies and files in one line."""
+    """Report configuration errors as usage errors, and missing dependencies and files in one line, without secrets."""
     try:
         yield
     except ConfigurationError as error:
         raise click.UsageError(str(error)) from error
     except (MissingExtra, ModelUnavailable) as error:
         raise click.ClickException(one_line(error)) from error
+    except BrokenPipeError:
+        raise  # which click ends without a message
     except OSError as error:
         msg = f"{error.filename}: {error.strerror}" if error.filename else mask(str(error))
         raise click.ClickException(msg) from error
+    except click.ClickException as error:
+        error.message = mask(error.message)[:_LONGEST]  # type: ignore[misc]
+        raise
 
 
 @contextmanager
@@ -70,7 +77,7 @@ def reason_of(error: Exception) -> str:
 
 def one_line(error: Exception) -> str:
     """Return an error message as one line."""
-    return mask(" ".join(str(error).split()))
+    return mask(" ".join(str(error).split()))[:_LONGEST]
 
 
 def parse_assignment(text: str, usage: str) -> tuple[str, Any]:

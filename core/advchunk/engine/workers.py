@@ -41,6 +41,7 @@ _FAILED_AT_START = (
 )
 _KILLED_AT_START = f"{MAX_DEATHS} worker processes were killed as they started; workers may be too many for the memory"
 _NOT_LOADED = "worker processes must be able to import the classes and functions they are given, as from a module"
+_MOST_WORKERS = 1_024
 _log = logging.getLogger("advchunk")
 
 
@@ -70,6 +71,7 @@ def run_in_processes(
     then up to 2^19. ``process`` and ``setup`` must be picklable. Raises `ConfigurationError` if the processes cannot
     load ``process``, fail as they start, or cannot be sent an item.
     """
+    workers = min(workers, _MOST_WORKERS)
     with TemporaryDirectory(prefix="advchunk-", ignore_cleanup_errors=True) as folder:
         shared = _write_shared((process, setup, _log.getEffectiveLevel()), Path(folder) / "arrays")
         pool = [_Worker[_Item, _R](shared) for _ in range(workers)]

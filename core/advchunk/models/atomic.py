@@ -3,6 +3,7 @@
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os.path import realpath
 from pathlib import Path
 from secrets import token_hex
 from typing import IO, Any
@@ -13,7 +14,7 @@ def open_atomic(path: str | Path, mode: str = "w", **options: Any) -> Iterator[I
     """Open a file to write, as `Path.open` does; it replaces ``path`` when the block ends without an error. It keeps
     the old permissions and follows a symbolic link; a device, such as /dev/null, is written to, not replaced.
     """
-    target = Path(path).resolve()
+    target = Path(realpath(path))
     if target.exists() and not target.is_file():
         with target.open(mode, **options) as device:
             yield device

@@ -145,7 +145,7 @@ def _named(name: str) -> Any:
         raise MissingExtra(f"the tokenizer of {name!r}", "transformers") from None  # noqa: EM102
     try:
         return AutoTokenizer.from_pretrained(name)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = first_line(error)
         msg = f"tokenizer {name!r} is not a tiktoken name and could not be loaded from Hugging Face: {reason}"
         raise ModelUnavailable(msg) from error

@@ -218,6 +218,9 @@ def report_reader(name: str, id: str) -> Iterator[None]:
         yield
     except (ConfigurationError, MissingExtra):
         raise
+    except RecursionError as error:
+        msg = f"a file must not be nested so deeply that Python cannot read it, got {id!r} as {name!r}"
+        raise Unreadable(msg) from error
     except (Exception, SystemExit) as error:
         row = registry.find("reader", name)
         if row is None or row.is_ours:

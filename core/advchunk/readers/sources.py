@@ -203,10 +203,12 @@ def _walk(folder: str, inventory: Inventory, is_excluded: Callable[[Path], bool]
     def report(error: OSError) -> None:
         inventory.skipped[str(error.filename)] = "not readable"
 
-    for place, folders, names in os.walk(folder, onerror=report):
+    left = [folder]
+    while left:
+        place, folders, names = next(os.walk(left.pop(), onerror=report), ("", [], []))  # which calls itself to go down
         own = [Path(place, item) for item in sorted(folders) if item[0] != "."]
         inventory.skipped |= {str(path): "a link" for path in own if path.is_symlink()}
-        folders[:] = [path.name for path in own if not path.is_symlink() and not is_excluded(path)]
+        left += [str(path) for path in reversed(own) if not path.is_symlink() and not is_excluded(path)]
         for path in (Path(place, item) for item in sorted(names) if item[0] != "."):
             if path.is_symlink() or not path.is_file():
                 inventory.skipped[str(path)] = "a link" if path.is_symlink() else "not a regular file"

@@ -102,7 +102,7 @@ class IndexFile:
 
     def create(self, settings: Mapping[str, Any], documents: Mapping[str, IndexedDocument] | None = None) -> None:
         """Make the file, which must be absent or empty, with its first documents."""
-        require(not self.path.is_dir(), _NO_FOLDER, str(self.path))
+        require(self.path.is_file() or not self.path.exists(), _NO_FOLDER, str(self.path))
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._opened("mode=rwc") as file:
             file.execute("PRAGMA journal_mode = WAL")
@@ -118,7 +118,7 @@ class IndexFile:
         """Make the file again in place of an index that is there, when it is complete. Processes that have the old one
         open go on with it until they open the index again.
         """
-        require(not self.path.is_dir(), _NO_FOLDER, str(self.path))
+        require(self.path.is_file() or not self.path.exists(), _NO_FOLDER, str(self.path))
         self.check(not self.exists or is_index(self.path), "it is no index, and is not overwritten")
         with TemporaryDirectory(prefix=".advchunk-", dir=self.path.absolute().parent) as folder:
             new = IndexFile(Path(folder, "index"))

@@ -153,7 +153,7 @@ class SparseWords:
             words._texts = stored["texts"]
             words._frequencies = Counter(dict(zip(*stored["frequencies"], strict=True)))
             _check_counts(words)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             msg = f"{path} does not have sparse words saved by advchunk, or it is damaged: {first_line(error)}"
             raise ConfigurationError(msg) from error
         return words

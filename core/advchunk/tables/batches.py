@@ -125,7 +125,7 @@ def read_chunks(batches: Any) -> Iterator[tuple[str, list[Chunk]]]:
         require(is_whole, "the chunks of a document must be together in one file, in their order", document)
         try:
             chunks = [_chunk_of(row, places) for row in own]
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             msg = f"the chunks of document {document!r} must be as they were written: {first_line(error)}"
             raise ConfigurationError(msg) from error
         yield document, chunks
@@ -138,7 +138,7 @@ def _rows_of(batch: Any) -> Iterator[dict[str, Any]]:
     names.remove("vector")
     columns = (map(_cell, batch.column(name)) for name in names)
     for *values, vector in zip(*columns, batch.column("vector"), strict=True):
-        array = vector.values.to_numpy() if vector.is_valid else None  # not a list of numbers
+        array = vector.values.to_numpy(zero_copy_only=False) if vector.is_valid else None  # not a list of numbers
         yield {**dict(zip(names, values, strict=True)), "vector": array}
 
 
@@ -148,9 +148,12 @@ def _chunk_of(row: Mapping[str, Any], places: Mapping[str, int]) -> Chunk:
         if isinstance(value, Exception):  # of `_cell`
             raise value
     require(isinstance(row["text"], str) and row["chunk_id"], "a chunk must have a text and an id", row["chunk_id"])
+    spans, source_spans = (tuple(Span(**span) for span in row[name]) for name in ("spans", "source_spans"))
+    is_sound = all(0 <= start <= end for start, end in spans + source_spans) and min(row["tokens"], row["level"]) >= 0
+    require(is_sound, "spans must be ascending, and tokens and levels not negative", row["chunk_id"])
     return Chunk(
-        spans=tuple(Span(**span) for span in row["spans"]),
-        source_spans=tuple(Span(**span) for span in row["source_spans"]),
+        spans=spans,
+        source_spans=source_spans,
         id=row["chunk_id"],
         parent=None if row["parent_id"] is None else places[row["parent_id"]],
         metadata=json.loads(row["metadata"]),

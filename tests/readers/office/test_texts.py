@@ -1,5 +1,7 @@
 """Texts of OpenDocument and RTF, and e-books: what other formats do not test."""
 
+import re
+
 import pytest
 from office_files import ebook
 
@@ -124,6 +126,11 @@ def test_pages_of_books_that_are_missing_or_pictures_are_counted():
         "</spine>", '<itemref idref="gone"/><itemref idref="svg"/></spine>').replace(
         "</manifest>", '<item id="svg" href="a.svg" media-type="image/svg+xml"/></manifest>'))  # fmt: skip
     assert read(data).metadata["left_out"] == "missing pages: 1; pages in other formats: 1"
+
+
+def test_a_page_that_a_book_names_again_and_again_is_read_once():
+    package = re.sub(r"<itemref[^>]*/>", r"\g<0>" * 9, part(ebook(), "OPS/book.opf"))
+    assert read(replaced(ebook(), "OPS/book.opf", package)).text == read(ebook()).text
 
 
 def test_a_book_whose_package_is_lost_is_refused_and_one_without_a_spine_is_read():

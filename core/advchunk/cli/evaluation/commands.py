@@ -172,11 +172,11 @@ def questions_command(folder: str, number: int, seed: int, out: str) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(document.text.encode())
         write_questions(target / _QUESTIONS, built.questions, built.documents)
-    click.echo(f"{len(built.questions)} questions: advchunk evaluate --data {target}", err=True)
+    click.echo(mask(f"{len(built.questions)} questions: advchunk evaluate --data {target}"), err=True)
 
 
 def _logger(quiet: bool) -> Callable[[str], None]:
-    return lambda text: None if quiet else click.echo(text, err=True)
+    return lambda text: None if quiet else click.echo(mask(text), err=True)
 
 
 def _resolve_methods(chunkers: str) -> list[str]:

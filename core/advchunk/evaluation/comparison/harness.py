@@ -189,7 +189,7 @@ def _load(path: Path | None) -> Result | None:
         return None
     try:
         return Result.from_dict(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError, KeyError, AttributeError):  # another format, or damaged: run again
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):  # another format, or damaged: run again
         return None
 
 

@@ -131,7 +131,7 @@ def find_quote(quote: str, text: str) -> Span:
 def _parse_question(line: str, by_name: Mapping[str, Document]) -> Question:
     try:
         data = json.loads(line)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         msg = f"not JSON ({error})"
         raise ConfigurationError(msg) from error
     kinds = {"question": str, "references": list}

@@ -24,8 +24,11 @@ def read_book(package: Package, flow: Flow) -> bool:
     items = {value(item, key="id"): item for item in every(child_at(book, "opf:manifest"), "opf:item")}
     spine = [items.get(value(own, key="idref")) for own in every(child_at(book, "opf:spine"), "opf:itemref")]
     has_spine = any(own is not None for own in spine)
-    for item in spine if has_spine else items.values():
-        kind, name = value(item, key="media-type"), normpath(join(dirname(main), unquote(value(item, key="href"))))
+    pages = {  # a page has one place, however often it is named
+        normpath(join(dirname(main), unquote(value(item, key="href")))): value(item, key="media-type")
+        for item in (spine if has_spine else items.values())
+    }
+    for name, kind in pages.items():
         page = package.read(name) if kind in _PAGES else None
         if page is not None:
             try:
