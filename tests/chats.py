@@ -1,7 +1,5 @@
 """Chat models for tests that are none."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass, field

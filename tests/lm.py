@@ -1,7 +1,5 @@
 """Language models for tests: a real small one, random ones of several builds, and a stand-in that is none."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Real servers on loopback for tests: a scripted one that speaks OpenAI's protocol, Redis, and Postgres."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

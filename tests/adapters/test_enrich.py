@@ -1,7 +1,5 @@
 """What users of both frameworks rely on when chunks are enriched."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import json

@@ -1,7 +1,5 @@
 """Hashed words beside any embedder, in the stores of both frameworks."""
 
-from __future__ import annotations
-
 import asyncio
 import pickle
 

@@ -1,7 +1,5 @@
 """The benchmark of embedders runs on texts so small that its figures are meaningless."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 from pathlib import Path

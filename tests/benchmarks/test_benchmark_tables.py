@@ -1,7 +1,5 @@
 """The benchmark of tables runs on a small folder, and its own scanner and counts are correct."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys

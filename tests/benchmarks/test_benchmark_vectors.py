@@ -1,7 +1,5 @@
 """The benchmark of vectors runs on synthetic texts, and its arithmetic is correct."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import chain

@@ -1,7 +1,5 @@
 """The benchmarks run on texts so small that their figures are meaningless."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

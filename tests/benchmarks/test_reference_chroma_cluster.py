@@ -4,8 +4,6 @@
 and where clusters met. The likeness is of all-MiniLM-L6-v2.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How much hangs on a parameter: what is varied, what is brittle, and what is said of it."""
 
-from __future__ import annotations
-
 import doctest
 import json
 import math

@@ -1,7 +1,5 @@
 """Texts whose right cut a reader can see."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from math import log

@@ -1,7 +1,5 @@
 """Presets for long topics, on a text with known ones."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

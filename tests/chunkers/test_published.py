@@ -4,8 +4,6 @@ Where the original has sentences of its own, it is transcribed here; elsewhere w
 on sentences, or paragraphs of these, without a layout.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from itertools import pairwise

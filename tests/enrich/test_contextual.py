@@ -1,8 +1,6 @@
 """The place of each chunk in its document: prompts and their cost, answers, edits, budgets, and the document's own
 words."""
 
-from __future__ import annotations
-
 import pytest
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage

@@ -1,7 +1,5 @@
 """Faithful and unfaithful rewritings, of which tests/data has more: a chunk, the facts, the rewritten chunk."""
 
-from __future__ import annotations
-
 import tomllib
 from collections import defaultdict
 from pathlib import Path

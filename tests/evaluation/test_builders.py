@@ -1,7 +1,5 @@
 """Questions made from documents: each is answered where it says, and what is taken out is gone."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The recommendation: the simplest of those that tie with the highest score, which may be the highest itself."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from dataclasses import replace

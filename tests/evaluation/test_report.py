@@ -1,7 +1,5 @@
 """The report says what the comparison says, in two files."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version

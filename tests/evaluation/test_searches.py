@@ -1,7 +1,5 @@
 """Ways of search as parts of candidates: what is ranked, what is shared, what is stored, and who wins where."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Causal language models: one pass, overlapping windows, prompts with a shared beginning, and what is no model."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import dataclass

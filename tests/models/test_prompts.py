@@ -1,7 +1,5 @@
 """Prompts: placeholders, and documents that contain what delimits them."""
 
-from __future__ import annotations
-
 import json
 import re
 

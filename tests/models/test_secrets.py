@@ -1,8 +1,6 @@
 """A key in the environment and a password in a URL, planted, and looked for wherever the chat half of the package
 writes."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

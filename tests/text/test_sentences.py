@@ -1,6 +1,4 @@
 # ruff: noqa: RUF001 - this tests the punctuation of many scripts
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The benchmark of abstracts runs on synthetic abstracts, and its counts are correct."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 

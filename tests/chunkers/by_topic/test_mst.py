@@ -1,7 +1,5 @@
 """What MST semantic chunking does with long documents, lists, and sizes."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Perplexity chunking: minima of both kinds, joined meta-chunks, models and texts."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """C99 on texts whose right cut a reader can see, and at the edges of what it is defined for."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """LLM chaptering: the prompt, the parsing of answers, support by coherence, windows, failures and the cache."""
 
-from __future__ import annotations
-
 import math
 import re
 from itertools import combinations, pairwise

@@ -1,7 +1,5 @@
 """LDA topics: what is planted is found; what a topic model keeps; and what is degenerate."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

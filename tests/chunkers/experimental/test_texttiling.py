@@ -1,7 +1,5 @@
 """TextTiling: every scenario of its requirement, planted shifts, and what is not a text with topics."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

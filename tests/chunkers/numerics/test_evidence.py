@@ -1,7 +1,5 @@
 """The discounted evidence against slow, readable twins, and what the self-consistent one finds in planted texts."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import log
 

@@ -1,7 +1,5 @@
 """Each stage on an input small enough to check by eye."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """A view: one page that shows every chunk where it is, loads nothing, and trusts no text."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -4,8 +4,6 @@
 Choi's Beeferman.java (single precision in C99's logs), bayes-seg's SegmentationScore and nltk's formula.
 """
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 from pathlib import Path

@@ -5,8 +5,6 @@ retrieved for each of 220 questions, and the scores of chunking_evaluation, whic
 a reference.
 """
 
-from __future__ import annotations
-
 from dataclasses import astuple
 from math import log2
 from pathlib import Path

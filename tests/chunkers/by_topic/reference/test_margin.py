@@ -1,7 +1,5 @@
 """Margin sampling: the loop of the published code on given probabilities, and the prompts."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 

@@ -3,8 +3,6 @@
 The golden figures come from the unmodified ``mstchunker.py`` by way of tools/pack_mst.py.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import exp, inf, log
 from pathlib import Path

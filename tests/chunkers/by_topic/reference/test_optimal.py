@@ -1,7 +1,5 @@
 """Optimal semantic chunking against the best of all segmentations, tried one by one."""
 
-from __future__ import annotations
-
 from itertools import combinations, pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Perplexity chunking: the minima, chunks and merging of the published code, on its figures and by its own loops."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 from pathlib import Path

@@ -3,8 +3,6 @@
 Peers and ours get the same sentences and the same vectors; the cuts must be the same.
 """
 
-from __future__ import annotations
-
 import hashlib
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Universal semantic chunking: the worked example of its specification, and its published loop."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -3,8 +3,6 @@
 The golden figures come from the unmodified C99 1.2 by way of tools/pack_c99.py.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Clusters against slow and readable twins, SciPy and scikit-learn."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

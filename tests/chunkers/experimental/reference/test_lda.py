@@ -1,7 +1,5 @@
 """LDA topics: scipy's divergence, TopicTiling's own output, and slow twins of what is fast."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Graphs of similarity against dense and slow twins, and NetworkX."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """TextTiling: NLTK's gap and depth scores, and slow twins of what is fast."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
