@@ -139,8 +139,12 @@ def is_integer(value: object, least: int) -> TypeGuard[int]:
 
 def is_number(value: object, least: float = 0) -> TypeGuard[float]:
     """Return True for a finite number that is at least ``least``, and no bool."""
-    is_kind = isinstance(value, Real) and not isinstance(value, bool)
-    return is_kind and bool(least <= value <= sys.float_info.max)  # type: ignore[operator]  # a Real has an order
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return bool(least <= float(value) <= sys.float_info.max)  # as a float: the limits are no float32
+    except OverflowError:
+        return False
 
 
 def is_many(value: object) -> TypeGuard[Iterable[Any]]:
