@@ -627,7 +627,7 @@ WRONG = (
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_wrong_argument_is_told_in_a_clear_line_or_means_something(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(logging.getLogger("advchunk"), "disabled", True)  # what pytest captures must be UTF-8
+    monkeypatch.setattr(logging.root.manager, "disable", logging.CRITICAL)  # what pytest captures must be UTF-8
     prose = "\n\n".join(f"The cat number {i} sleeps through most of the long bright day. " * 3 for i in range(9))
     texts = {"corpus/a.md": prose.encode(), "a.md": b"# Tea\n\nDogs bark.", "bytes.md": bytes(range(256))}
     for path, data in {**texts, "utf16.md": "Tea. Boil".encode("utf-16"), "deep.json": b"[" * 5000}.items():
