@@ -304,3 +304,14 @@ def test_damaged_messages_of_outlook_are_read_or_refused(outlook_reader):
 def test_other_files_are_refused(data, outlook_reader):
     with pytest.raises(Unreadable, match=r"x\.msg must be an Outlook message"):
         outlook_reader.read(data, id="x.msg")
+
+
+def test_mail_that_is_nested_deeper_than_python_recurses_is_refused(tmp_path):
+    parts = "".join(f"Content-Type: multipart/mixed; boundary=b{i}\n\n--b{i}\n" for i in range(1500))
+    for name, text in {
+        "parts": f"From: a@b.org\n{parts}\n\nTea.\n",
+        "comments": f"From: {'(' * 3000}\n\nTea.\n",
+    }.items():
+        (tmp_path / f"{name}.eml").write_text(text)
+        with pytest.raises(Unreadable, match="nested so deeply"):
+            read_file(tmp_path / f"{name}.eml")
