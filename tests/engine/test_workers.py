@@ -172,8 +172,9 @@ def test_a_failure_is_raised_with_its_place(caplog):
 @pytest.mark.parametrize(
     ("make", "count", "says"),
     [
-        (RecursiveChunker, 0, "workers must be a whole number >= 1, got 0"),
+        (RecursiveChunker, 0, "workers must be a whole number >= 1, and at most 1024, got 0"),
         (RecursiveChunker, True + 0.5, "workers must be a whole number"),
+        (RecursiveChunker, 1025, "workers must be a whole number >= 1, and at most 1024, got 1025"),
         (
             partial(RecursiveChunker, tokenizer=lambda text: len(text) + 1),
             2,

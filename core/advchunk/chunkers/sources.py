@@ -18,8 +18,8 @@ from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.parallel import share_models
 from advchunk.engine import drive
 from advchunk.engine.runner import Failure, OnErrors, Progress, ProgressReporter, error_handler
-from advchunk.engine.workers import portable, run_in_processes
-from advchunk.errors import ConfigurationError, Unreadable, WorkerDied, checked, first_line, is_integer, require
+from advchunk.engine.workers import check_workers, portable, run_in_processes
+from advchunk.errors import ConfigurationError, Unreadable, WorkerDied, checked, first_line, require
 from advchunk.readers.files import read_record
 from advchunk.readers.sources import FileSource, Inventory, find_files, read_sources
 from advchunk.readers.writing import Content
@@ -349,7 +349,7 @@ def chunk_files(
     ([1], '2 files: 1 read (.md 1), 1 skipped (no reader: .png 1)')
     """
     chunker = AutoChunker() if chunker is None else chunker
-    require(is_integer(workers, 1), "workers must be a whole number >= 1", workers)
+    check_workers(workers)
     rule = "workers must be 1 for a chunker of all documents together"
     require(workers == 1 or not chunker.is_corpus_level, rule, workers)
     kept = frozenset(done)

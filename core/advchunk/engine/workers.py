@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from advchunk.errors import ConfigurationError, WorkerDied, first_line, require
+from advchunk.errors import ConfigurationError, WorkerDied, first_line, is_integer, require
 
 _Item = TypeVar("_Item")
 _R = TypeVar("_R")
@@ -41,14 +41,14 @@ _FAILED_AT_START = (
 )
 _KILLED_AT_START = f"{MAX_DEATHS} worker processes were killed as they started; workers may be too many for the memory"
 _NOT_LOADED = "worker processes must be able to import the classes and functions they are given, as from a module"
-_MOST_WORKERS = 1_024
+_MOST_WORKERS = 1024
 _log = logging.getLogger("advchunk")
 
 
 def check_workers(workers: int) -> None:
     """Raise `ConfigurationError` unless ``workers`` is a number of processes that this one may start."""
-    valid = isinstance(workers, int) and not isinstance(workers, bool) and workers >= 1
-    require(valid, "workers must be a whole number >= 1", workers)
+    valid = is_integer(workers, 1) and workers <= _MOST_WORKERS
+    require(valid, f"workers must be a whole number >= 1, and at most {_MOST_WORKERS}", workers)
     may_start = workers == 1 or not multiprocessing.current_process().daemon
     require(may_start, "workers must be 1 in a daemonic process, which may not start others", workers)
 
@@ -71,7 +71,6 @@ def run_in_processes(
     then up to 2^19. ``process`` and ``setup`` must be picklable. Raises `ConfigurationError` if the processes cannot
     load ``process``, fail as they start, or cannot be sent an item.
     """
-    workers = min(workers, _MOST_WORKERS)
     with TemporaryDirectory(prefix="advchunk-", ignore_cleanup_errors=True) as folder:
         shared = _write_shared((process, setup, _log.getEffectiveLevel()), Path(folder) / "arrays")
         pool = [_Worker[_Item, _R](shared) for _ in range(workers)]
