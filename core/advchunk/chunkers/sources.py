@@ -202,6 +202,9 @@ class SourceRun:
     skip: Callable[[FileSource], bool] = field(default=lambda _: False)
     workers: int = 1
 
+    def __post_init__(self) -> None:
+        check_workers(self.workers)
+
     def results(self) -> Generator[FileResult, None, None]:
         """Yield the result of each source, in order; a file that cannot be read is a failure."""
         places, unreadable = deque[tuple[int, str]](), deque[FileResult]()
@@ -349,7 +352,6 @@ def chunk_files(
     ([1], '2 files: 1 read (.md 1), 1 skipped (no reader: .png 1)')
     """
     chunker = AutoChunker() if chunker is None else chunker
-    check_workers(workers)
     rule = "workers must be 1 for a chunker of all documents together"
     require(workers == 1 or not chunker.is_corpus_level, rule, workers)
     kept = frozenset(done)

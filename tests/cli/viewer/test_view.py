@@ -290,7 +290,7 @@ class TestInABrowser:
             range.setEnd(text, start + 4);
             return range.getBoundingClientRect().top;
           };
-          const record = (moment, then, frames = 500) => requestAnimationFrame(() => {  // which scrolls are drawn in
+          const record = (moment, then, frames = 250) => requestAnimationFrame(() => {  // which scrolls are drawn in
             const heights = columns.map(height);
             document.body.setAttribute(`data-${moment}`, heights);
             if (Math.abs(heights[0] - heights[1]) < 2 || !frames) then();
