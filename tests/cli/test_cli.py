@@ -165,7 +165,7 @@ def test_workers_write_what_one_process_writes(tmp_path):
     assert (together.stdout, together.stderr, together.exit_code) == (alone.stdout, alone.stderr, 1)
     assert len(json.loads(together.stdout)) == 5
     refused = run("chunk", path, "-m", "graphrag", "--experimental", "--workers", "2")
-    assert "--workers must be 1 for graphrag" in refused.stderr
+    assert "workers must be 1 for graphrag" in refused.stderr
     assert "workers must be a whole number >= 1, and at most 1024, got 1025" in run("chunk", "--workers", "1025").stderr
 
 

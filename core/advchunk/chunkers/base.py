@@ -204,11 +204,8 @@ class Chunker(Params, ABC):
         if workers == 1:
             return self._runner
         from advchunk.chunkers.parallel import ParallelRunner
-        from advchunk.engine.workers import check_workers
 
-        check_workers(workers)
-        rule = f"workers must be 1 for {self.algorithm}, which chunks all documents together"
-        require(not self.is_corpus_level, rule, workers)
+        check_processes(self, workers)
         _check_documents(documents)
         self.load()
         runner = self._runner
@@ -669,6 +666,15 @@ def _log_resemblance(explanation: Explanation) -> None:
     if chosen >= MANY and signal.resembles:
         message = "document %r: %s cuts like %s: %s"
         _log.warning(message, explanation.document.source, explanation.chunker, signal.resembles, signal.counts)
+
+
+def check_processes(chunker: Chunker, workers: int) -> None:
+    """Raise `ConfigurationError` unless ``workers`` is a number of processes that a chunker may use."""
+    from advchunk.engine.workers import check_workers
+
+    check_workers(workers)
+    rule = f"workers must be 1 for {chunker.algorithm}, which chunks all documents together"
+    require(workers == 1 or not chunker.is_corpus_level, rule, workers)
 
 
 def _check_documents(documents: Any) -> None:

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from advchunk.chunkers.auto import AutoChunker
-from advchunk.chunkers.base import Chunker
+from advchunk.chunkers.base import Chunker, check_processes
 from advchunk.chunkers.parallel import share_models
 from advchunk.engine import drive
 from advchunk.engine.runner import Failure, OnErrors, Progress, ProgressReporter, error_handler
-from advchunk.engine.workers import check_workers, portable, run_in_processes
-from advchunk.errors import ConfigurationError, Unreadable, WorkerDied, checked, first_line, require
+from advchunk.engine.workers import portable, run_in_processes
+from advchunk.errors import ConfigurationError, Unreadable, WorkerDied, checked, first_line
 from advchunk.readers.files import read_record
 from advchunk.readers.sources import FileSource, Inventory, find_files, read_sources
 from advchunk.readers.writing import Content
@@ -202,9 +202,6 @@ class SourceRun:
     skip: Callable[[FileSource], bool] = field(default=lambda _: False)
     workers: int = 1
 
-    def __post_init__(self) -> None:
-        check_workers(self.workers)
-
     def results(self) -> Generator[FileResult, None, None]:
         """Yield the result of each source, in order; a file that cannot be read is a failure."""
         places, unreadable = deque[tuple[int, str]](), deque[FileResult]()
@@ -352,8 +349,7 @@ def chunk_files(
     ([1], '2 files: 1 read (.md 1), 1 skipped (no reader: .png 1)')
     """
     chunker = AutoChunker() if chunker is None else chunker
-    rule = "workers must be 1 for a chunker of all documents together"
-    require(workers == 1 or not chunker.is_corpus_level, rule, workers)
+    check_processes(chunker, workers)
     kept = frozenset(done)
     error_handler("skip" if on_error == "collect" else on_error)  # raises if it is invalid
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from advchunk.chunkers.base import check_processes
 from advchunk.chunkers.catalog import default_name
 from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.chunkers.sources import NameSet, SourceChunker, SourceRun, document_name, enrich_and_convert, keep_all
@@ -70,8 +71,7 @@ def chunk_command(
     options["pairs"] += ("add_scores=true",) * explain
     chunker, enricher, reading = shared.set_up(method, {**options, "estimate": estimate})
     with shared.report_errors():
-        rule = f"--workers must be 1 for {chunker.algorithm}, which chunks all documents together"
-        require(workers == 1 or not chunker.is_corpus_level, rule, workers)
+        check_processes(chunker, workers)
     convert = partial(enrich_and_convert, enricher, chunker, _FORMATS[form]) if enricher else _FORMATS[form]
     process = SourceChunker(chunker, keep_all if estimate else convert, partial(read_input, **reading))
     inventory = Inventory()
