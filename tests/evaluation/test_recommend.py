@@ -202,10 +202,11 @@ def test_the_printed_lines_create_what_was_scored(corpus):
     documents, questions = corpus
     made = recommend(documents, questions=questions, **QUICK)
     option = Option("optimal-semantic", 24, "units", Search("hybrid", neighbors=True))
-    made = replace(made, option=option, embedder="minilm")
+    made = replace(made, option=option)
+    exec(dedent(str(made).partition("models loaded.")[2]), {})  # with what they need
+    made = replace(made, embedder="minilm")
     space = {"advchunk": advchunk, "Retriever": lambda _, **how: how, "chunks": {}}
     exec(made.python, space)
-    exec(dedent(str(made).partition("models loaded.")[2]), {})  # with what they need
     chunker, how = space["chunker"], space["retriever"]
     assert (chunker.algorithm, chunker.max_tokens, chunker.vectors) == ("optimal-semantic", 24, "units")
     assert chunker.embedder == how["embedder"] == "minilm"
