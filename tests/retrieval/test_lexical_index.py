@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk.retrieval import LexicalIndex
-from advchunk.text.search_terms import query_terms, term_counts
+from advchunk.text.search_terms import query_terms, split_words, term_counts
 from growing import check_growth
 from servers import LONG
 
@@ -35,7 +35,13 @@ def slow_bm25(texts, query, k1=1.5, b=0.75):
 
 @given(st.lists(WORDS, min_size=1, max_size=8), WORDS)
 def test_scores_are_those_of_the_formula(texts, query):
-    assert LexicalIndex(texts).scores(query) == pytest.approx(slow_bm25(texts, query), rel=1e-5)
+    assert LexicalIndex(texts).scores(query) == pytest.approx(slow_bm25(texts, query), rel=1e-12)
+
+
+@given(st.text("ab-'“”—…‐‑ .#+é", max_size=12))
+def test_marks_beyond_ascii_divide_words_as_others_do(text):
+    alike = text.translate({ord(mark): ";" for mark in "“”—…"} | {ord(hyphen): "-" for hyphen in "‐‑"})
+    assert split_words(text) == split_words(alike)
 
 
 def test_stems_numbers_and_identifiers_are_found_and_stop_words_are_not():

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import count, pairwise
 from sys import getsizeof
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,9 +49,6 @@ from advchunk.text.counters import Counter, count_units
 from advchunk.text.search_terms import SearchVocabulary, WordTerms, query_words, split_words, word_terms
 from advchunk.text.sentences import sentences
 from advchunk.text.tiling import leading_space
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 _MAX_SENTENCE = 80  # tokens from which a sentence is split at clauses and words
 _MAX_WHOLE = 300  # from which a block is split
@@ -409,14 +406,15 @@ Run: TypeAlias = list[Piece]
 class AskedTerms:
     """The t terms of a question among the words of texts.
 
-    ``has`` (w, t) tells which of the words of the texts have which; ``repeats`` (t,) how often a term is the stem of a
-    word of the question; ``owners`` and ``pieces`` (p,) are the stem of each word of the question, -1 for a compound
-    beside its words, and a piece of it. For each word of the texts, ``stems`` is the stem of a word of the question
-    that is its stem, or -1, and ``counted`` is False for a stop word. ``pairs`` are stem * t + stem of adjacent words
-    of the question, each once. ``numbers`` are those of its stems that are not stop words, by word.
+    Word i of the texts has the ``terms`` from ``edges[i]`` to ``edges[i + 1]``. ``repeats`` (t,) tells how often a term
+    is the stem of a word of the question; ``owners`` and ``pieces`` (p,) are the stem of each word of the question, -1
+    for a compound beside its words, and a piece of it. For each word of the texts, ``stems`` is the stem of a word of
+    the question that is its stem, or -1, and ``counted`` is False for a stop word. ``pairs`` are stem * t + stem of
+    adjacent words of the question, each once. ``numbers`` are those of its stems that are not stop words, by word.
     """
 
-    has: csr_array
+    edges: Ints
+    terms: Ints
     repeats: Ints
     owners: Ints
     pieces: Ints
@@ -428,20 +426,23 @@ class AskedTerms:
     @classmethod
     def of(cls, text: str, vocabulary: SearchVocabulary) -> Self:
         """Return the terms of a question that the words of a vocabulary have."""
-        asked, counted = [*map(word_terms, query_words(text))], vocabulary.counted
+        asked = [*map(word_terms, query_words(text))]
         numbers = defaultdict[str, int](count().__next__)
         owned = [(numbers[word.stem] if word.stem else -1, numbers[piece]) for word in asked for piece in word.pieces]
         owners, pieces = np.array(owned, np.int64).reshape(-1, 2).T
         own = {word: numbers[word.stem] for word in asked if word.stem}
         asked_stems = [own[word] for word in asked if word.stem]
-        has, stems = vocabulary.words_with(numbers, len(counted)), np.full(len(counted), -1)
+        words, terms = vocabulary.words_with(numbers)
+        counted = vocabulary.counted  # of all words, also of those that others learn meanwhile
+        stems = np.full(len(counted), -1)
         by_stem = {word.stem: number for word, number in own.items()}
-        entries = np.flatnonzero(np.isin(has.indices, [*by_stem.values()]))
-        for word in np.unique(has.indptr.searchsorted(entries, "right") - 1).tolist():
+        for word in np.unique(words[np.isin(terms, [*by_stem.values()])]).tolist():
             stems[word] = by_stem.get(vocabulary.stem(word), -1)
+        order = np.argsort(words, kind="stable")
+        edges = np.searchsorted(words[order], np.arange(len(counted) + 1))
         repeats = np.bincount(np.array(asked_stems, np.int64), minlength=len(numbers))
         pairs = np.array([*dict.fromkeys(a * len(numbers) + b for a, b in pairwise(asked_stems))], np.int64)
-        return cls(has, repeats, owners, pieces, stems, counted, pairs, own)
+        return cls(edges, terms[order], repeats, owners, pieces, stems, counted, pairs, own)
 
     def weights(self, stems: Ints) -> Floats:
         """Return the weight of each term, given the stems of the words of texts: (t,)."""
@@ -496,12 +497,12 @@ class UnitTable:
 
     def postings(self, question: AskedTerms) -> Postings:
         """Return the places of the terms of a question, and of pairs of words that follow each other in it."""
-        terms_of_words = np.diff(question.has.indptr)
+        terms_of_words = np.diff(question.edges)
         places = np.flatnonzero(terms_of_words[self._numbers])
         words, units = self._numbers[places], self._words_before.searchsorted(places, "right")
         many = terms_of_words[words]
-        firsts = np.repeat(question.has.indptr[words] - np.cumsum(many) + many, many)
-        terms = question.has.indices[firsts + np.arange(len(firsts))]
+        firsts = np.repeat(question.edges[words] - np.cumsum(many) + many, many)
+        terms = question.terms[firsts + np.arange(len(firsts))]
         pairs, units_of_pairs = self._pairs(question)
         codes = np.concatenate([terms, len(question.repeats) + pairs])
         order = np.argsort(codes, kind="stable")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import chain
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
 import numpy as np
@@ -16,9 +16,6 @@ from numpy.typing import NDArray
 from advchunk.records import Ints
 from advchunk.text.scripts import COMPLEX, HAN, KANA, UNSPACED
 from advchunk.text.terms import make_stemmer, stop_words
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 PIECE_WEIGHT: Final = 0.2
 """Weight of a piece of a word in a query, where a word has 1."""
@@ -36,7 +33,8 @@ _REMEMBERED = 2**15  # words
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴-⁹]+")  # the number of a note is no part of the word before it
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")  # soft hyphens and joiners
 _MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]")  # accents, and the points of Hebrew and Arabic
-_HYPHEN = re.compile("[-‐‑]")
+_HYPHENS = re.compile("[‐‑]")
+_OTHER_MARKS = re.compile("[‒-…‰-‾←-⏿─-➿«°±·»]")  # without them, most texts in English are ASCII
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ALIKE = str.maketrans({"ı": "i", "\u0307": None, "’": "'"})  # the dot is of İ in lower case
 
@@ -57,11 +55,11 @@ def split_words(text: str) -> list[str]:
     """
     if not text.isascii():
         text = normalize("NFKC", _INVISIBLE.sub("", _SUPERSCRIPT.sub(r" \g<0>", text))).replace("’", "'")
+        text = _OTHER_MARKS.sub(";", _HYPHENS.sub("-", text))
     in_ascii, any_text, runs = _patterns()
     words = (in_ascii if text.isascii() else any_text).findall(text)
-    if "-" in text or not text.isascii():
-        parts = ((_HYPHEN.split(word), word) for word in words)
-        words = [piece for own, word in parts for piece in (own if len(own) == 1 else [*own, word])]
+    if "-" in text:
+        words = [part for word in words for part in ((*word.split("-"), word) if "-" in word else (word,))]
     return words if text.isascii() or not runs.search(text) else [*chain.from_iterable(map(_runs_of, words))]
 
 
@@ -86,7 +84,7 @@ def _patterns() -> tuple[Any, Any, Any]:
     word = r"[\p{L}\p{N}][\p{L}\p{M}\p{N}]*+(?:'(?=\p{L})[\p{L}\p{M}\p{N}]++)*+"
     return (
         re.compile(rf"{before}{ascii_word}(?:-{ascii_word})*{ends}"),
-        regex.compile(rf"{before}{word}(?:[-‐‑]{word})*+{ends}"),
+        regex.compile(rf"{before}{word}(?:-{word})*+{ends}"),
         re.compile(f"([{HAN}{KANA}]+|[{COMPLEX}]+)"),
     )
 
@@ -107,17 +105,17 @@ def word_terms(word: str) -> WordTerms:
     >>> word_terms("Häuser")
     WordTerms(stem='häuser', pieces=('~_hau', '~haus', '~ause', '~user', '~ser_'))
     """
-    if _HYPHEN.search(word):
-        return WordTerms("", (_stem(fold("".join(_HYPHEN.split(word)))),))
+    if "-" in word:
+        return WordTerms("", (_stem(fold(word.replace("-", ""))),))
     folded = fold(word)
     if is_stop_word(word):
         return WordTerms(folded, ())
     if not word.isascii() and re.match(f"[{UNSPACED}]", word):
         return WordTerms(folded, tuple(_letters(folded)))
-    bare = folded.strip(".+#")
-    names = [fold(part) for part in _CAMEL.split(word)]
-    parts = [part for part in (names if len(names) > 1 else bare.split("'")) if len(part) >= _LEAST_PART]
-    stem, pieces = _stem(folded), dict.fromkeys([bare, *map(_stem, parts), *_runs(bare)])
+    bare, names = folded.strip(".+#"), _CAMEL.split(word)
+    parts = bare.split("'") if len(names) == 1 else map(fold, names)
+    stems = (_stem(part) for part in parts if len(part) >= _LEAST_PART and part != folded)
+    stem, pieces = _stem(folded), dict.fromkeys([bare, *stems, *_runs(bare)])
     return WordTerms(stem, tuple(piece for piece in pieces if piece != stem))
 
 
@@ -146,7 +144,10 @@ def _letters(run: str) -> dict[str, None]:
 
 
 def _stem(word: str) -> str:
-    return next((stem(word) for pattern, stem in _stemmers() if pattern.match(word)), word)
+    for pattern, stem in _stemmers():
+        if pattern.match(word):
+            return stem(word)
+    return word
 
 
 @cache
@@ -212,7 +213,7 @@ class SearchVocabulary:
                 stem, pieces = word_terms(word)
                 number = len(self._stems)
                 self._stems.append(stem)
-                self._counted.append(is_counted(word))
+                self._counted.append(stem != "" and not is_stop_word(word))
                 for term in (stem, *pieces) if stem else pieces:  # last, for those who read meanwhile
                     self._having[term].append(number)
                 self._numbers[word] = number
@@ -231,15 +232,11 @@ class SearchVocabulary:
         """True for each word that counts in the length of a text."""
         return np.frombuffer(bytes(self._counted), dtype=bool)
 
-    def words_with(self, terms: Iterable[str], size: int) -> "csr_array":
-        """Return a matrix with 1 where one of the first ``size`` words has one of t terms: (size, t)."""
-        from scipy.sparse import coo_array
-
+    def words_with(self, terms: Iterable[str]) -> tuple[Ints, Ints]:
+        """Return the words that have each of some terms, and the numbers of these: (p,) each."""
         words = [np.array(self._having.get(term, ()), dtype=np.int64) for term in terms]
-        columns = np.repeat(np.arange(len(words)), [len(own) for own in words])
-        rows = np.concatenate(words) if words else np.zeros(0, np.int64)
-        kept = rows < size
-        return coo_array((np.ones(int(kept.sum())), (rows[kept], columns[kept])), shape=(size, len(words))).tocsr()
+        owners = np.repeat(np.arange(len(words)), [*map(len, words)])
+        return np.concatenate([np.zeros(0, np.int64), *words]), owners
 
 
 class _WordNumbers(dict[str, int]):
