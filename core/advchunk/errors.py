@@ -244,7 +244,13 @@ def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        for name, value in parameters.bind(*args, **kwargs).arguments.items():
+        try:
+            bound = parameters.bind(*args, **kwargs)
+        except TypeError as error:
+            names = ", ".join(name for name in parameters.parameters if name not in ("self", "cls"))
+            msg = f"{function.__name__}() {error}; its parameters are {names}"
+            raise TypeError(msg) from None
+        for name, value in bound.arguments.items():
             hint = _hints(function).get(name, Any)
             is_many = parameters.parameters[name].kind is Parameter.VAR_POSITIONAL
             _check(name, list[hint] if is_many else hint, list(value) if is_many else value)  # type: ignore[valid-type]

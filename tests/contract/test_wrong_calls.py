@@ -201,6 +201,22 @@ def test_a_text_is_no_collection_of_names(arguments, rule, tmp_path, monkeypatch
     assert index.documents == ["a", "b", "ab"]
 
 
+def test_a_text_that_is_the_path_of_a_file_is_reported(tmp_path, caplog):
+    (path := tmp_path / "a.md").write_text("# Tea", encoding="utf-8")
+    assert [chunk.text for chunk in RecursiveChunker().chunk(str(path))] == [str(path)]
+    assert "is the path of a file" in caplog.text
+    caplog.clear()
+    RecursiveChunker().chunk(f"{path}x")
+    assert not caplog.text
+
+
+def test_a_parameter_that_a_function_lacks_is_answered_with_those_it_has():
+    with pytest.raises(
+        TypeError, match=re.escape("search() got an unexpected keyword argument 'top_k'; its parameters are query, k,")
+    ):
+        Retriever().search("tea", top_k=3)
+
+
 def test_arguments_are_checked_by_annotations():
     @checked
     def call(text: str, numbers: "list[int]", *names: str, share: "float | None" = None, of: "Unknown" = 3):  # noqa: F821
