@@ -73,3 +73,7 @@ def count_words(text: str) -> int:
     if "deadly" in text:
         os.kill(os.getpid(), signal.SIGKILL)
     return len(text.split())
+
+
+def read_environment(names):
+    return [os.environ.get(name) for name in names]

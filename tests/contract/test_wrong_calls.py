@@ -207,6 +207,7 @@ def test_a_text_that_is_the_path_of_a_file_is_reported(tmp_path, caplog):
     assert "is the path of a file" in caplog.text
     caplog.clear()
     RecursiveChunker().chunk(f"{path}x")
+    RecursiveChunker().chunk("\u00e4" * 200 + ".md")  # too many bytes for the name of a file
     assert not caplog.text
 
 

@@ -13,7 +13,7 @@ import pytest
 from advchunk import ConfigurationError, Document, MSTSemanticChunker, RecursiveChunker, WorkerDied, create
 from advchunk.engine import workers
 from advchunk.engine.workers import run_in_processes
-from processes import Deadly, count_words, die_until
+from processes import Deadly, count_words, die_until, read_environment
 from servers import LONG
 
 pytestmark = pytest.mark.slow
@@ -58,6 +58,15 @@ def test_a_process_killed_as_it_starts_is_started_again(tmp_path, monkeypatch):
     monkeypatch.setattr(workers, "MAX_DEATHS", 2)
     with pytest.raises(ConfigurationError, match="were killed as they started"):
         list(run_in_processes(Deadly(tmp_path), ["a"], 1, len, partial(die_until, tmp_path, 9)))
+
+
+def test_processes_divide_the_cores_unless_the_environment_says_how(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 9)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert list(run_in_processes(read_environment, ["OMP_NUM_THREADS"], 2, len)) == ["4"]
+    assert "OMP_NUM_THREADS" not in os.environ
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    assert list(run_in_processes(read_environment, ["OMP_NUM_THREADS"], 2, len)) == ["7"]
 
 
 def test_errors_of_a_process_are_raised_with_its_traceback(tmp_path):

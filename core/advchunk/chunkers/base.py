@@ -11,6 +11,7 @@ needs. You implement `segment`.
 from __future__ import annotations
 
 import logging
+import os
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -46,7 +47,6 @@ if TYPE_CHECKING:  # imported where it is needed, so that a chunker is imported 
     from advchunk.text.splitters import SplitterLike
 
 _KIND = attrgetter("kind")
-_LONGEST_PATH = 256  # characters
 _log = logging.getLogger("advchunk")
 
 
@@ -252,8 +252,9 @@ class Chunker(Params, ABC):
         """Read a document, decide and build chunks, describe them, change them afterward, and add vectors."""
         from advchunk.building.ids import IdGenerator  # which loads OpenSSL
 
-        if isinstance(source, str) and len(source) < _LONGEST_PATH and "." in source[-6:-1]:
-            _log_path(source)
+        text = source if isinstance(source, str) and len(source) < 256 else ""  # longer than a path
+        if "." in text[-6:-1] and os.path.isfile(text):  # noqa: PTH113 - `Path` raises for too many bytes
+            _log.warning("the text %r is the path of a file, which is not read; chunk_files([...]) reads files", text)
         document = self._prepared(source if isinstance(source, Document) else Document(source))
         own = self.in_language_of(document)
         if not document.text.strip():
@@ -669,12 +670,6 @@ def _log_resemblance(explanation: Explanation) -> None:
     if chosen >= MANY and signal.resembles:
         message = "document %r: %s cuts like %s: %s"
         _log.warning(message, explanation.document.source, explanation.chunker, signal.resembles, signal.counts)
-
-
-def _log_path(text: str) -> None:
-    """Log a warning if a text is the path of a file, which is chunked as it is."""
-    if Path(text).is_file():
-        _log.warning("the text %r is the path of a file, which is not read; chunk_files([...]) reads files", text)
 
 
 def check_processes(chunker: Chunker, workers: int) -> None:

@@ -13,14 +13,14 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from advchunk.errors import ConfigurationError, WorkerDied, first_line, is_integer, require
@@ -42,6 +42,8 @@ _FAILED_AT_START = (
 _KILLED_AT_START = f"{MAX_DEATHS} worker processes were killed as they started; workers may be too many for the memory"
 _NOT_LOADED = "worker processes must be able to import the classes and functions they are given, as from a module"
 _MOST_WORKERS = 1024
+_THREADS = "OMP_NUM_THREADS"  # of numpy, whatever its BLAS, and of torch
+_STARTING = Lock()
 _log = logging.getLogger("advchunk")
 
 
@@ -65,7 +67,8 @@ def run_in_processes(
     There is no fork, which would share threads and GPUs. Processes map the arrays inside ``process`` and ``setup``
     (called once in each) from a file, so that all share their memory. If one dies, another takes its place, and its
     items are done again, each alone; an item is given up once it has killed three alone.
-    Messages of the log are those of the calling process. If the caller stops early, the processes are killed.
+    Messages of the log are those of the calling process. If the caller stops early, the processes are killed. They
+    divide the cores among them: each computes in as many threads as it has cores, unless the environment says how many.
 
     ``items`` are read as needed, some batches per process at a time; a batch has a total ``size`` of 2^14 at first,
     then up to 2^19. ``process`` and ``setup`` must be picklable. Raises `ConfigurationError` if the processes cannot
@@ -73,7 +76,7 @@ def run_in_processes(
     """
     with TemporaryDirectory(prefix="advchunk-", ignore_cleanup_errors=True) as folder:
         shared = _write_shared((process, setup, _log.getEffectiveLevel()), Path(folder) / "arrays")
-        pool = [_Worker[_Item, _R](shared) for _ in range(workers)]
+        pool = [_Worker[_Item, _R](shared, workers) for _ in range(workers)]
         idle = SimpleQueue[_Worker[_Item, _R]]()
         for worker in pool:
             idle.put(worker)
@@ -125,8 +128,8 @@ class _Died(Exception):  # noqa: N818
 class _Worker(Generic[_Item, _R]):
     """A process that does one batch at a time, so that it is known what it died of; then another is started."""
 
-    def __init__(self, shared: Path) -> None:
-        self._shared = shared
+    def __init__(self, shared: Path, workers: int) -> None:
+        self._shared, self._threads = shared, max(1, (os.cpu_count() or 1) // workers)
         self._process: BaseProcess | None = None
         self._pipe: Connection[Any, Any] | None = None
         self._killed = False
@@ -159,7 +162,8 @@ class _Worker(Generic[_Item, _R]):
         for _ in range(MAX_DEATHS):
             pipe, other = context.Pipe()
             process = context.Process(target=_serve, args=(other, self._shared))
-            process.start()
+            with _threads(self._threads):
+                process.start()
             atexit.register(self.kill)  # before multiprocessing waits for it
             other.close()
             self._process, self._pipe = process, pipe
@@ -199,6 +203,19 @@ class _Worker(Generic[_Item, _R]):
             self._process.join()
             atexit.unregister(self.kill)
         self._pipe = self._process = None
+
+
+@contextmanager
+def _threads(number: int) -> Iterator[None]:
+    """Let numpy and torch use so many threads in a process that starts, unless the environment has a number."""
+    with _STARTING:
+        is_set = _THREADS in os.environ
+        os.environ.setdefault(_THREADS, str(number))
+        try:
+            yield
+        finally:
+            if not is_set:
+                del os.environ[_THREADS]
 
 
 def _write_shared(value: Any, path: Path) -> Path:

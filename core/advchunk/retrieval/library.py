@@ -119,7 +119,7 @@ class Library:
 
     def _survey(self, reader: FileReader, files: Sequence[str]) -> tuple[dict[str, str], dict[str, Any], list[str]]:
         """Return the names and the states of files by their places, and the places of those that have changed."""
-        names = {_place(name): name for name in files}
+        names = {name if name == "-" else str(Path(name).absolute()): name for name in files}  # wherever it is run
         states = {place: _state(name, reader) for place, name in names.items()}
         before = {place: note["state"] for place, note in self._files.items()}
         changed = [place for place, state in states.items() if state is None or state != before.get(place)]
@@ -195,11 +195,6 @@ class _Batch:
     texts: dict[str, str] = field(default_factory=dict)
     removed: list[str] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
-
-
-def _place(name: str) -> str:
-    """Return the place of a file, wherever the command is run; "-" for standard input."""
-    return name if name == "-" else str(Path(name).absolute())
 
 
 def _state(name: str, reader: FileReader) -> list[Any] | None:

@@ -433,7 +433,7 @@ class AskedTerms:
         own = {word: numbers[word.stem] for word in asked if word.stem}
         asked_stems = [own[word] for word in asked if word.stem]
         words, terms = vocabulary.words_with(numbers)
-        counted = vocabulary.counted  # of all words, also of those that others learn meanwhile
+        counted = vocabulary.counted  # of these and of those that others learn meanwhile
         stems = np.full(len(counted), -1)
         by_stem = {word.stem: number for word, number in own.items()}
         for word in np.unique(words[np.isin(terms, [*by_stem.values()])]).tolist():

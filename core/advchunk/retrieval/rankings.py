@@ -155,15 +155,13 @@ def fuse(
     valid = len(weights) == len(rankings) and all(0 <= weight < np.inf for weight in weights)
     require(valid, f"weights must be {len(rankings)} finite numbers >= 0", weights)
     used = [ranking.first(depth) for ranking in rankings]
-    parts = [weight * _rescale(ranking, method, depth) for weight, ranking in zip(weights, used, strict=True)]
+    is_by_rank = method == "reciprocal"
+    rescaled = [_reciprocals(len(ranking)) if is_by_rank else standardize(ranking, depth) for ranking in used]
+    parts = [weight * scores for weight, scores in zip(weights, rescaled, strict=True)]
     chunks, owners = np.unique(np.concatenate([ranking.chunks for ranking in used]), return_inverse=True)
     scores: Floats = np.bincount(owners, np.concatenate(parts), len(chunks)).astype(np.float64)
     ranking = Ranking.from_scores(scores)
     return Ranking(chunks[ranking.chunks], ranking.scores, floor=0.0)
-
-
-def _rescale(ranking: Ranking, method: FusionMethod, depth: int) -> Floats:
-    return _reciprocals(len(ranking)) if method == "reciprocal" else standardize(ranking, depth)
 
 
 def standardize(ranking: Ranking, depth: int = DEPTH) -> Floats:
