@@ -24,11 +24,6 @@ class Pairs:
         return np.array([value(text) for question, text in pairs if question == QUESTION])
 
 
-class Vectors:
-    def embed(self, texts):
-        return [[1.0 + value(text), 1.0] if text != QUESTION else [1.0, 0.0] for text in texts]
-
-
 def compressor():
     documents = pytest.importorskip("langchain_classic.retrievers.document_compressors")
     encoders = pytest.importorskip("langchain_classic.retrievers.document_compressors.cross_encoder")
@@ -50,7 +45,6 @@ def postprocessor(monkeypatch):
 MODELS = {
     "function": lambda _: lambda _, texts: [*map(value, texts)],
     "cross-encoder": lambda _: Pairs(),
-    "embedder": lambda _: Vectors(),
     "BaseDocumentCompressor": lambda _: compressor(),
     "BaseNodePostprocessor": postprocessor,
 }

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from advchunk.errors import BadModelOutput, require, require_answer
-from advchunk.models.embedders import METHODS, EmbedderLike, as_embedder
+from advchunk.models.embedders import METHODS
 from advchunk.records import Floats
 
 Scorer: TypeAlias = Callable[[str, list[str]], Any]
@@ -19,14 +19,11 @@ def as_scorer(model: Any) -> Scorer:
 
     A model is a `Scorer`; a cross-encoder, whose ``predict`` takes pairs of a question and a text; LangChain's
     ``BaseDocumentCompressor`` or LlamaIndex's ``BaseNodePostprocessor``, whose scores, or else whose order, count, and
-    for which what they leave out comes last; or an embedder (`as_embedder`), whose cosine counts. Raises
-    `ConfigurationError` for anything else.
+    for which what they leave out comes last. Raises `ConfigurationError` for anything else.
     """
     calls = [call for method, call in _CALLS.items() if callable(getattr(model, method, None))]
-    embeds = is_embedder(model)
-    require(bool(calls) or embeds or callable(model), "scorer must be a function, or a model that scores", model)
-    call = partial(calls[0], model) if calls else partial(_by_cosine, model) if embeds else model
-    return partial(_check, call)
+    require(bool(calls) or callable(model), "scorer must be a function, or a model that scores", model)
+    return partial(_check, partial(calls[0], model) if calls else model)
 
 
 def is_embedder(model: Any) -> bool:
@@ -45,12 +42,6 @@ def _check(call: Scorer, question: str, texts: list[str]) -> Floats:
     require_answer(scores.shape == (len(texts),), f"{rule} numbers, got {scores.size}")
     require_answer(bool(np.isfinite(scores).all()), f"{rule} finite numbers, got NaN or infinity")
     return scores
-
-
-def _by_cosine(model: EmbedderLike, question: str, texts: list[str]) -> Floats:
-    embedder = as_embedder(model)
-    cosines: Floats = embedder.embed(texts) @ embedder.for_questions().embed([question])[0]
-    return cosines
 
 
 def _by_pairs(model: Any, question: str, texts: list[str]) -> Any:

@@ -106,7 +106,7 @@ class PassageCutter:
     max_passages : maximum number of passages, >= 1; None is unlimited.
     min_coverage : minimum ``coverage`` of a passage, 0..1; the log says so if none has as much.
     scoring : how windows score sentences.
-    scorer : a model that knows more than words, such as an embedder or a cross-encoder (`models.scorers.as_scorer`). It
+    scorer : a model that knows more than words, such as a cross-encoder (`models.scorers.as_scorer`) or an embedder. It
         scores the windows of 75 tokens that start at the 300 best sentences by words, so its time is that of 300 texts,
         of an embedder that of their sentences, whose mean vector a window has, less those of earlier questions.
     scorer_weight : weight of the scores of the scorer, >= 0, where words have 1; None puts them in place of words.
@@ -135,7 +135,7 @@ class PassageCutter:
         check_fields(self)
         _ = self.language is None or check_language(self.language)
         _check_coverage(self.min_coverage)
-        _ = self.scorer is None or self._scorer
+        _ = self.scorer is None or is_embedder(self.scorer) or self._scorer
         weights = {"hit_weight": self.hit_weight, "scorer_weight": self.scorer_weight or 0.0}
         for name, value in {"around": self.around, **weights}.items():
             require(is_number(value), f"{name} must be finite and >= 0", value)
