@@ -492,7 +492,7 @@ def _located(parts: Iterable[tuple[str, int, str]], data: Set) -> Iterator[Piece
 # Passages that answer, and a model beside the words.
 
 
-def coverage_row(data: Set) -> list[str]:
+def coverage_row(data: Set) -> list[Any]:
     """Return the AUROC of a set, and the percentages of questions of which a passage is kept, with the documents that
     answer and without them.
     """
@@ -505,18 +505,28 @@ def coverage_row(data: Set) -> list[str]:
     there, absent = np.array(best).T
     area = (there[:, None] > absent).mean() + (there[:, None] == absent).mean() / 2
     pairs = [(there >= least, absent >= least) for least in LEAST]
-    return [f"{area:.3f}", *(f"{100 * own.mean():.0f} / {100 * other.mean():.0f}" for own, other in pairs)]
+    cells = (f"{100 * own.mean():.0f} / {100 * other.mean():.0f}" for own, other in pairs)
+    return [data.name, len(data.questions), f"{area:.3f}", *cells]
 
 
-def scorer_row(data: Set, model: Any) -> list[str]:
-    """Return the recall by words alone, and what a model adds: to all, and to each third by `Set.shared_words`."""
-    cutters = [PassageCutter(scorer=scorer) for scorer in (None, with_cache(as_embedder(model), {}))]
-    words, both = (
-        np.array([100 * scores(pieces_of(own.passages(asked.text, 200)), asked)[0] for asked in data.questions])
-        for own in [retriever_of(data, cutter=cutter) for cutter in cutters]
-    )
-    order = np.argsort([data.shared_words(question) for question in data.questions], kind="stable")
-    return [f"{words.mean():.1f}", *(difference(both[own], words[own]) for own in (order, *np.array_split(order, 3)))]
+def scorer_rows(sets: Sequence[Set], model: Any) -> list[list[Any]]:
+    """Return the recall by words alone, and what a model adds: to all questions of each set, and of all, and to each
+    third by `Set.shared_words`.
+    """
+    parts = list[list[Floats]]()  # words alone, and both: (2, questions) each
+    for data in sets:
+        cutters = [PassageCutter(scorer=scorer) for scorer in (None, with_cache(as_embedder(model), {}))]
+        recalls = [
+            [100 * scores(pieces_of(own.passages(asked.text, 200)), asked)[0] for asked in data.questions]
+            for own in [retriever_of(data, cutter=cutter) for cutter in cutters]
+        ]
+        order = np.argsort([data.shared_words(question) for question in data.questions], kind="stable")
+        parts.append([np.array(recalls)[:, own] for own in (order, *np.array_split(order, 3))])
+    parts.append([np.concatenate(own, axis=1) for own in zip(*parts, strict=True)])
+    return [
+        [name, own[0].shape[1], f"{own[0][0].mean():.1f}", *(difference(both, words) for words, both in own)]
+        for name, own in zip([*(data.name for data in sets), "**all**"], parts, strict=True)
+    ]
 
 
 PARTS: Mapping[str, Callable[[Set], dict[str, Row]]] = {"index": index_rows, "store": store_rows}
@@ -654,15 +664,14 @@ def main() -> None:
         args.store.mkdir(parents=True, exist_ok=True)
     every = {name: args.every * EVERY.get(name, 1) for name in args.sets}
     scored = "words alone", "all questions", "that share fewest words", "the middle third", "that share most"
-    extra: dict[str, tuple[Callable[[Set], list[str]], Sequence[Any]]] = {
-        "coverage": (coverage_row, ("AUROC", *LEAST)),
-        "scorer": (partial(scorer_row, model=args.scorer), scored),
+    extra: dict[str, tuple[Callable[[Sequence[Set]], list[list[Any]]], Sequence[Any]]] = {
+        "coverage": (lambda sets: list(map(coverage_row, sets)), ("AUROC", *LEAST)),
+        "scorer": (partial(scorer_rows, model=args.scorer), scored),
     }
-    for of, (row, head) in extra.items():
+    for of, (rows, head) in extra.items():
         if of in args.only:
             sets = [Set.read(args.data, name, as_embedder(args.embedder), every[name]) for name in args.sets]
-            lines = [[data.name, len(data.questions), *row(data)] for data in sets]
-            print(f"## {of}\n\n{markdown(('set', 'questions', *head), lines)}", flush=True)
+            print(f"## {of}\n\n{markdown(('set', 'questions', *head), rows(sets))}", flush=True)
     jobs = [
         (args.data, name, part, args.embedder, every[name]) for part in PARTS if part in args.only for name in args.sets
     ]

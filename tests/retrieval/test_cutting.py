@@ -356,6 +356,18 @@ def test_a_scorer_finds_what_words_do_not(weight):
     assert CUTTER.cut(asked, hits_of(TEXT), 8, texts={"tea.md": TEXT})[0].text != passage.text
 
 
+def test_a_scorer_weighs_more_where_words_say_less():
+    def gained(question):
+        hits, cutter = (
+            hits_of(TEXT),
+            PassageCutter(tokenizer="words", scorer=lambda _, texts: ["key" in t for t in texts]),
+        )
+        own, by_words = (cutter.sentences(question, hits), CUTTER.sentences(question, hits))
+        return max(both.score - words.score for both, words in zip(own, by_words, strict=True))
+
+    assert gained("Which captain kept a key in a submarine of a museum?") > 1.2 * gained("Which captain kept a key?")
+
+
 def test_an_embedder_reads_each_sentence_once_and_scores_windows_by_their_mean_vector():
     class Embedder:
         def embed(self, texts):

@@ -19,7 +19,7 @@ from advchunk.models.embedders import as_embedder
 from advchunk.models.scorers import Scorer, as_scorer, is_embedder
 from advchunk.models.signals import unit_rows
 from advchunk.records import Floats, Span, with_context, written_metadata
-from advchunk.retrieval.evidence import WindowScoring, soften
+from advchunk.retrieval.evidence import WindowScoring, soften, window_ends
 from advchunk.retrieval.locating import Finder, is_whole, place_in_text
 from advchunk.retrieval.neighbors import TEMPERATURE
 from advchunk.retrieval.passage_units import (
@@ -49,6 +49,7 @@ _HIT_WEIGHT = 0.1  # of the scores of the hits, where the words of the question 
 _MAX_REFUSED = 20  # sentences in a row that do not fit
 SCORER_WEIGHT = 0.4
 _JUDGED = 75.0  # tokens of the windows that a scorer is given
+_LEADING = 225.0  # tokens from the best sentence by words on, whose coverage weights a scorer
 _COUNTED = 4096  # texts whose tokens are remembered
 _EMBEDDED = 2**14  # sentences whose vectors are remembered
 _SCRAP = 8  # tokens of a passage that says nothing alone
@@ -109,7 +110,9 @@ class PassageCutter:
     scorer : a model that knows more than words, such as a cross-encoder (`models.scorers.as_scorer`) or an embedder. It
         scores the windows of 75 tokens that start at the 300 best sentences by words, so its time is that of 300 texts,
         of an embedder that of their sentences, whose mean vector a window has, less those of earlier questions.
-    scorer_weight : weight of the scores of the scorer, >= 0, where words have 1; None puts them in place of words.
+    scorer_weight : weight of the scores of the scorer, >= 0, where words have 1 and the best 225 tokens have .8 of the
+        question's words; it is .75 times as much where they have all, and twice as much where they have none. None puts
+        the scorer in place of words.
 
     >>> from advchunk import RecursiveChunker
     >>> text = "Boil the water. Add green tea. Wait two minutes. Pour it into cups."
@@ -300,7 +303,12 @@ class PassageCutter:
         if self.scorer is not None:
             score = partial(self._score_windows, question, table)
             own = self.scoring.judge(scores + of_hits, score, table.regions, table.tokens, _JUDGED)
-            scores = own if self.scorer_weight is None else scores + self.scorer_weight * own
+            if self.scorer_weight is not None and len(scores):
+                best = int((scores + of_hits).argmax())
+                text, _ = table.text(best, int(window_ends(table.regions, table.tokens, _LEADING)[best]))
+                coverage = share_of_words(text, table.word_weights(asked))
+                own = scores + self.scorer_weight * (2.0 - 1.25 * coverage) * own
+            scores = own
         scores = self.scoring.support(scores + of_hits, table.documents, table.tokens, table.middles, budget)
         return _Evidence(sources, table, asked, scores, self.counter, self.context)
 

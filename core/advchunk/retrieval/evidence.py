@@ -105,7 +105,7 @@ class WindowScoring:
         counts, weights = postings.counts_before(n), postings.weights(n)
         words_before = np.concatenate([[0], np.cumsum(words)])
         for length in self.lengths:
-            ends = _window_ends(regions, tokens, length)
+            ends = window_ends(regions, tokens, length)
             size = (words_before[ends] - words_before[:-1]).astype(np.float64)
             norm = self.k1 * (1 - self.b + self.b * size / max(size.mean(), 1e-9))
             scores = np.zeros(n)
@@ -131,7 +131,7 @@ class WindowScoring:
         starts = np.argsort(-evidence, kind="stable")[: min(_MOST_JUDGED, np.count_nonzero(evidence > 0))]
         if not len(starts):
             return np.zeros(len(evidence))
-        starts, ends = np.sort(starts), _window_ends(regions, tokens, length)
+        starts, ends = np.sort(starts), window_ends(regions, tokens, length)
         values, is_judged = np.zeros((2, len(evidence)))
         values[starts], is_judged[starts] = score([*zip(starts.tolist(), ends[starts].tolist(), strict=True)]), 1.0
         values[starts] -= values[starts].min()
@@ -179,7 +179,7 @@ def soften(scores: Floats, last: float, temperature: float) -> Floats:
     return evidence
 
 
-def _window_ends(regions: Ints, tokens: Ints, length: float) -> Ints:
+def window_ends(regions: Ints, tokens: Ints, length: float) -> Ints:
     """Return the end of the window from each sentence on, of at least one and up to ``length`` tokens: (n,)."""
     before = np.concatenate([[0], np.cumsum(tokens)])
     ends = np.searchsorted(before, before[:-1] + length, "right") - 1

@@ -29,7 +29,7 @@ from advchunk.building.positions import DocumentPlaces, document_row
 from advchunk.errors import ConfigurationError, require
 from advchunk.models.signals import unit_rows
 from advchunk.records import Chunk, Floats, Ints, chunk_from_dict, chunk_to_dict
-from advchunk.retrieval.lexical_index import most_texts, rarity, saturation
+from advchunk.retrieval.lexical_index import matches_of, most_texts, rarity, score_matches
 from advchunk.retrieval.query_language import languages_of
 from advchunk.retrieval.rankings import DEPTH, Ranking
 from advchunk.retrieval.vector_index import similarity
@@ -41,13 +41,15 @@ _FORMAT: Final = 3
 _TIMEOUT = 60.0  # seconds to wait for another process that writes
 _APPLICATION: Final = 0x61647663  # "advc", in the header of the file
 _BLOCK = 1 << 24  # bytes of vectors that are read at once, and of chunks that are remembered
+_REMEMBERED = 1 << 16  # terms
 _MOST_COSINE = 1.01  # of unit vectors, with rounding
 _NO_FOLDER = "path must name a file; an index that an earlier version saved in a folder must be made again"
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
 
 # The terms of a chunk are separated by spaces. They have letters, digits, the marks below, and other characters beyond
 # ASCII. Names, texts and chunks are bytes in UTF-8, because strings of Python may have surrogates. The number of the
-# first state is random, so that no other file has the state that a process remembers.
+# first state is random, so that no other file has the state that a process remembers. Words are kept in 64 MB of memory
+# until they are written, so that those of a change are in one segment, in which they are found fastest.
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {_FORMAT};
@@ -68,6 +70,7 @@ CREATE TABLE chunks (number INTEGER PRIMARY KEY, value BLOB NOT NULL, checksum I
 CREATE VIRTUAL TABLE words USING fts5 (
     terms, content='', columnsize=0, detail=none, tokenize="ascii tokenchars '''+#._~^'"
 );
+INSERT INTO words (words, rank) VALUES ('hashsize', {1 << 26});
 """
 
 Connection: TypeAlias = sqlite3.Connection
@@ -98,6 +101,7 @@ class IndexFile:
         self.path = path
         self.latest: tuple[int, DocumentPlaces] | None = None  # the state of the file, and places that were read
         self.chunks, self.chunk_bytes = dict[tuple[int, int], Chunk](), 0  # by state and number, and of their JSON
+        self.repeats = dict[tuple[int, str], int]()  # how often a chunk has a term at most, by state and term
         self.whole_vectors: int | None = None  # the latest state in which all were read
 
     def create(self, settings: Mapping[str, Any], documents: Mapping[str, IndexedDocument] | None = None) -> None:
@@ -267,26 +271,27 @@ class IndexReader(Sequence[Chunk]):
 
     def scores(self, query: str) -> Floats:
         """Return the score of each chunk for a query by its words, as `LexicalIndex` does: (n,)."""
-        scores, numbered, lengths = np.zeros(len(self)), self.places.chunks["number"], self.places.chunks["words"]
-        mean = float(lengths.mean()) if len(self) else 0.0
-        for term, weight in query_terms(query).items() if len(self) else ():
-            numbers, counts = self._occurrences(term, most_texts(weight, len(self)))
-            chunks = np.minimum(np.searchsorted(numbered, numbers), len(self) - 1)
-            self._index.check(np.array_equal(numbered[chunks], numbers), "its words are damaged")
-            rare = float(rarity(np.array(len(chunks)), len(self)))
-            scores[chunks] += weight * rare * saturation(counts, lengths[chunks], mean)
-        return scores
+        terms, places, n = query_terms(query), self.places.chunks, len(self)
+        occurrences = [self._occurrences(term, most_texts(weight, n)) for term, weight in terms.items()] if n else []
+        numbers = np.concatenate([np.zeros(0, np.int64), *occurrences])
+        chunks = np.minimum(np.searchsorted(places["number"], numbers), max(n - 1, 0))
+        self._index.check(np.array_equal(places["number"][chunks], numbers), "its words are damaged")
+        matches = matches_of(np.repeat(np.arange(len(occurrences)), [*map(len, occurrences)]), chunks, n)
+        factors = rarity(np.bincount(matches[0], minlength=len(terms)), n) * [*terms.values()]
+        return score_matches(matches, factors, places["words"], float(places["words"].mean()) if n else 0.0)
 
-    def _occurrences(self, term: str, most: int) -> tuple[Ints, Ints]:
-        """Return the chunks that have a term, ascending, and how often; none if over ``most`` have it."""
-        chunks = more = self._chunks_with(term, most + 1)
-        if len(chunks) > most:
-            chunks = more = chunks[:0]
-        counts = np.ones(len(chunks), np.int64)
-        while len(more):
-            more = self._chunks_with(f"{term}^{int(counts.max()) + 1}", most)
-            counts[np.searchsorted(chunks, more)] += 1
-        return chunks, counts
+    def _occurrences(self, term: str, most: int) -> Ints:
+        """Return the chunks that have a term, each as often as it has it; none if over ``most`` have it."""
+        chunks = [self._chunks_with(term, most + 1)]
+        if len(chunks[0]) > most:
+            return chunks[0][:0]
+        repeats, key = self._index.repeats, (self.state, term)
+        while len(chunks[-1]) and len(chunks) != repeats.get(key):
+            chunks.append(self._chunks_with(f"{term}^{len(chunks) + 1}", most))
+        if len(repeats) > _REMEMBERED:
+            repeats = self._index.repeats = {}
+        repeats[key] = sum(len(own) > 0 for own in chunks)
+        return np.concatenate(chunks)
 
     def _chunks_with(self, entry: str, most: int) -> Ints:
         first = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"

@@ -15,7 +15,7 @@ from advchunk.records import Floats, Ints
 from advchunk.retrieval.rankings import DEPTH, Ranking
 from advchunk.text.search_terms import SearchVocabulary, query_terms
 
-_Matches: TypeAlias = tuple[Ints, Ints, Ints]
+Matches: TypeAlias = tuple[Ints, Ints, Ints]
 """The terms that texts have, the texts, and how often they have them: (p,) each, by term and text."""
 
 _K1, _B = 1.5, 0.75
@@ -94,7 +94,9 @@ class LexicalIndex:
         self._common.update(compress(weights, ~is_kept))
         factors = rarity(frequencies, len(self)) * [*weights.values()] * is_kept
         mean = sum(float(part.lengths.sum()) for part in self._parts) / max(len(self), 1)
-        scores = (part.scores(own, factors, mean) for part, own in zip(self._parts, matches, strict=True))
+        scores = (
+            score_matches(own, factors, part.lengths, mean) for part, own in zip(self._parts, matches, strict=True)
+        )
         return np.concatenate([np.zeros(0), *scores])
 
 
@@ -112,32 +114,31 @@ class _Part(NamedTuple):
     @classmethod
     def of(cls, words: list[NDArray[np.int32]], vocabulary: SearchVocabulary) -> Self:
         numbers, owners = np.concatenate(words), np.repeat(np.arange(len(words)), [*map(len, words)])
-        sorted_words, texts = _divided(np.sort(numbers * np.int64(len(words)) + owners), len(words))
+        sorted_words, texts = np.divmod(np.sort(numbers * np.int64(len(words)) + owners), len(words))
         edges = np.searchsorted(sorted_words, np.arange(int(numbers.max(initial=-1)) + 2))
         lengths = np.bincount(owners, vocabulary.counted[numbers], len(words)).astype(np.float64)
         return cls(words, edges, texts.astype(np.int32), lengths)
 
-    def matches(self, words: Ints, terms: Ints) -> _Matches:
+    def matches(self, words: Ints, terms: Ints) -> Matches:
         """Return the matches of terms, given the words that have them."""
         firsts, ends = self.edges[np.minimum([words, words + 1], len(self.edges) - 1)]  # none of a later word
         many = ends - firsts
         places = np.repeat(firsts - np.cumsum(many) + many, many) + np.arange(int(many.sum()))
-        pairs = np.repeat(terms, many) * len(self.words) + self.texts[places]
-        pairs.sort(kind="stable")  # which is faster, as those of each word are sorted
-        firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
-        return *_divided(pairs[firsts], len(self.words)), np.diff(firsts, append=len(pairs))
-
-    def scores(self, matches: _Matches, factors: Floats, mean: float) -> Floats:
-        """Return the score of each text, given the factor of each term: (m,)."""
-        terms, texts, counts = matches
-        weights = factors[terms] * saturation(counts, self.lengths[texts], mean)
-        return np.bincount(texts, weights, len(self.words)).astype(np.float64)
+        return matches_of(np.repeat(terms, many), self.texts[places], len(self.words))
 
 
-def _divided(values: Ints, divisor: int) -> tuple[Ints, Ints]:
-    """Return quotients and remainders, in a third of the time of `numpy.divmod`."""
-    quotients = values // divisor
-    return quotients, values - quotients * divisor
+def matches_of(terms: Ints, texts: NDArray[np.integer[Any]], n: int) -> Matches:
+    """Return the matches of occurrences of terms in n texts; it is faster if those of each term are nearly sorted."""
+    pairs = np.sort(terms * n + texts, kind="stable")
+    firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
+    return *np.divmod(pairs[firsts], n), np.diff(firsts, append=len(pairs))
+
+
+def score_matches(matches: Matches, factors: Floats, lengths: Ints | Floats, mean: float) -> Floats:
+    """Return the score of each text, given the factor of each term: (n,)."""
+    terms, texts, counts = matches
+    weights = factors[terms] * saturation(counts, lengths[texts], mean)
+    return np.bincount(texts, weights, len(lengths)).astype(np.float64)
 
 
 def rarity(frequencies: Ints, n: int) -> Floats:

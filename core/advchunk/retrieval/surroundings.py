@@ -214,15 +214,10 @@ def as_surroundings(
         return CheckedSurroundings([pair for part in parts for pair in part.sources], warnings)
     if isinstance(own, Mapping) or (callable(own) and not hasattr(own, "read")):
         find = own.get if isinstance(own, Mapping) else own
-        own = TextSource(partial_of(_find_each, find), naming) if own != {} else None
+        own = TextSource(partial_of(map, find), naming) if own != {} else None
     rule = "texts must be a mapping, a function, the path of a folder, Surroundings, or several of these"
     require(own is None or (is_instance(source) and callable(getattr(own, "read", None))), rule, source)
     return CheckedSurroundings([] if own is None else [(own, partial)], warnings)
-
-
-def _find_each(find: Callable[[str], str | None], names: list[str]) -> list[Any]:
-    """Return the texts found one by one."""
-    return list(map(find, names))
 
 
 @dataclass(frozen=True, eq=False)
