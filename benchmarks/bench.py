@@ -178,7 +178,7 @@ def documents(texts: Sequence[str], number: int) -> list[str]:
     """Return parts of the texts of 1,000 characters, no two of which are equal."""
     whole = "\n\n".join(texts)
     starts = (at % max(len(whole) - 1000, 1) for at in range(0, 997 * number, 997))
-    return [f"{i}. {whole[at : at + 1000]}" for i, at in enumerate(starts)]
+    return [f"{i} {whole[at : at + 1000]}" for i, at in enumerate(starts)]  # with a dot, it would begin a list
 
 
 def questions(texts: Sequence[str], args: argparse.Namespace) -> Iterator[Row]:
