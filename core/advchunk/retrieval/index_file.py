@@ -40,8 +40,8 @@ _log = logging.getLogger("advchunk")
 _FORMAT: Final = 3
 _TIMEOUT = 60.0  # seconds to wait for another process that writes
 _APPLICATION: Final = 0x61647663  # "advc", in the header of the file
-_BLOCK = 1 << 24  # bytes of vectors that are read at once, and of chunks that are remembered
-_REMEMBERED = 1 << 16  # terms
+_BLOCK = 1 << 24  # bytes of vectors that are read at once, and of what is remembered
+_ENTRY = 1 << 9  # bytes that whatever is remembered takes
 _MOST_COSINE = 1.01  # of unit vectors, with rounding
 _NO_FOLDER = "path must name a file; an index that an earlier version saved in a folder must be made again"
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
@@ -72,6 +72,14 @@ CREATE VIRTUAL TABLE words USING fts5 (
 );
 INSERT INTO words (words, rank) VALUES ('hashsize', {1 << 26});
 """
+# The chunks that have a term, each as often as it has it, or none if more than :most of :n have it: the limit is 0, or
+# -1, which is none. They are one text, which takes a fifth of the time of a row each.
+_OCCURRENCES: Final = """
+SELECT group_concat(chunk) FROM (
+    SELECT rowid AS chunk FROM words WHERE words MATCH :entry
+    UNION ALL SELECT doc FROM temp.entries WHERE term >= :term || '^' AND term < :term || '_'
+    LIMIT (SELECT count(*) - 1 FROM (SELECT 1 FROM words WHERE words MATCH :entry AND :most < :n LIMIT 1 OFFSET :most))
+)"""
 
 Connection: TypeAlias = sqlite3.Connection
 
@@ -100,8 +108,7 @@ class IndexFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.latest: tuple[int, DocumentPlaces] | None = None  # the state of the file, and places that were read
-        self.chunks, self.chunk_bytes = dict[tuple[int, int], Chunk](), 0  # by state and number, and of their JSON
-        self.repeats = dict[tuple[int, str], int]()  # how often a chunk has a term at most, by state and term
+        self.remembered, self.remembered_bytes = dict[tuple[Any, ...], Any](), 0  # by the state in which it was read
         self.whole_vectors: int | None = None  # the latest state in which all were read
 
     def create(self, settings: Mapping[str, Any], documents: Mapping[str, IndexedDocument] | None = None) -> None:
@@ -151,6 +158,7 @@ class IndexFile:
         is_writable = os.access(self.path, os.W_OK) and os.access(self.path.absolute().parent, os.W_OK)
         has_changes = Path(f"{self.path}-wal").exists()
         with self._opened("mode=rw" if is_writable else "mode=ro" if has_changes else "immutable=1") as file:
+            file.execute("CREATE VIRTUAL TABLE temp.entries USING fts5vocab(main, words, instance)")
             file.execute("BEGIN")
             self._check_header(file)
             yield IndexReader(self, file)
@@ -177,6 +185,13 @@ class IndexFile:
             if self.whole_vectors == reader.state:
                 self.whole_vectors = reader.state + 1
 
+    def remember(self, key: tuple[Any, ...], value: Any, size: int) -> Any:
+        """Return a value of so many bytes, which is kept until all are too many."""
+        if self.remembered_bytes > _BLOCK:
+            self.remembered, self.remembered_bytes = {}, 0
+        self.remembered[key], self.remembered_bytes = value, self.remembered_bytes + size + _ENTRY
+        return value
+
     @contextmanager
     def _opened(self, mode: str = "mode=rw") -> Iterator[Connection]:
         try:
@@ -186,25 +201,16 @@ class IndexFile:
                 file.execute("PRAGMA synchronous = NORMAL")
                 yield file
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise self._translated(error) from error
-
-    def _translated(self, error: Exception) -> Exception:
-        """Return the error that tells whether the file is no index, is damaged, or cannot be used now."""
-        name = getattr(error, "sqlite_errorname", "SQLITE_CORRUPT")
-        if name.startswith(_DAMAGED) or not self.path.exists():
-            return self.damage(str(error))
-        return OSError(f"the index {str(self.path)!r} cannot be used: {error}")
+            name = getattr(error, "sqlite_errorname", "SQLITE_CORRUPT")
+            self.check(self.path.exists() and not name.startswith(_DAMAGED), str(error))
+            msg = f"the index {str(self.path)!r} cannot be used: {error}"
+            raise OSError(msg) from error
 
     def check(self, is_sound: bool, reason: str) -> None:
-        """Raise `ConfigurationError` with the reason unless what was read is sound."""
+        """Raise `ConfigurationError` with the reason unless the file is an index, and what was read is sound."""
         if not is_sound:
-            raise self.damage(reason)
-
-    def damage(self, reason: str) -> ConfigurationError:
-        """Return the error of a file that is not an index, or is damaged."""
-        return ConfigurationError(
-            f"path must be an index that a retriever has saved, got {str(self.path)!r} ({reason})"
-        )
+            msg = f"path must be an index that a retriever has saved, got {str(self.path)!r} ({reason})"
+            raise ConfigurationError(msg)
 
     def _check_header(self, file: Connection) -> None:
         header = [file.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
@@ -237,12 +243,9 @@ class IndexReader(Sequence[Chunk]):
 
     def __getitem__(self, place: Any) -> Any:
         key = self.state, int(self.places.chunks["number"][place])
-        if (chunk := self._index.chunks.get(key)) is None:
-            (_, value), chunks = self._row("chunks", "WHERE number = ?", key[1]), self._index.chunks
-            if self._index.chunk_bytes > _BLOCK:
-                chunks, self._index.chunk_bytes = {}, 0
-            chunk = chunks[key] = chunk_from_dict(json.loads(value))
-            self._index.chunks, self._index.chunk_bytes = chunks, self._index.chunk_bytes + len(value)
+        if (chunk := self._index.remembered.get(key)) is None:
+            _, value = self._row("chunks", "WHERE number = ?", key[1])
+            chunk = self._index.remember(key, chunk_from_dict(json.loads(value)), len(value))
         return chunk
 
     @cached_property
@@ -274,38 +277,30 @@ class IndexReader(Sequence[Chunk]):
         terms, places, n = query_terms(query), self.places.chunks, len(self)
         occurrences = [self._occurrences(term, most_texts(weight, n)) for term, weight in terms.items()] if n else []
         numbers = np.concatenate([np.zeros(0, np.int64), *occurrences])
-        chunks = np.minimum(np.searchsorted(places["number"], numbers), max(n - 1, 0))
-        self._index.check(np.array_equal(places["number"][chunks], numbers), "its words are damaged")
+        edges = np.flatnonzero(np.diff(places["number"], prepend=-1) != 1)  # of few runs of numbers in a row
+        firsts = places["number"][edges]
+        chunks = numbers - (firsts - edges)[np.searchsorted(firsts, numbers, "right") - 1]
+        is_sound = np.array_equal(np.take(places["number"], chunks, mode="clip"), numbers)
+        self._index.check(is_sound, "its words are damaged")
         matches = matches_of(np.repeat(np.arange(len(occurrences)), [*map(len, occurrences)]), chunks, n)
         factors = rarity(np.bincount(matches[0], minlength=len(terms)), n) * [*terms.values()]
         return score_matches(matches, factors, places["words"], float(places["words"].mean()) if n else 0.0)
 
     def _occurrences(self, term: str, most: int) -> Ints:
         """Return the chunks that have a term, each as often as it has it; none if over ``most`` have it."""
-        chunks = [self._chunks_with(term, most + 1)]
-        if len(chunks[0]) > most:
-            return chunks[0][:0]
-        repeats, key = self._index.repeats, (self.state, term)
-        while len(chunks[-1]) and len(chunks) != repeats.get(key):
-            chunks.append(self._chunks_with(f"{term}^{len(chunks) + 1}", most))
-        if len(repeats) > _REMEMBERED:
-            repeats = self._index.repeats = {}
-        repeats[key] = sum(len(own) > 0 for own in chunks)
-        return np.concatenate(chunks)
-
-    def _chunks_with(self, entry: str, most: int) -> Ints:
-        first = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"
-        query = f"SELECT group_concat(rowid) FROM ({first})"  # in a fifth of the time of a row each
-        (numbers,) = self._file.execute(query, (f'"{entry}"', most)).fetchone()
-        return np.fromstring(numbers or "", np.int64, sep=",")
+        key, values = (self.state, term, most), {"term": term, "entry": f'"{term}"', "most": most, "n": len(self)}
+        if (chunks := self._index.remembered.get(key)) is None:
+            (text,) = self._file.execute(_OCCURRENCES, values).fetchone()
+            chunks = np.fromstring(text or "", np.int64, sep=",")
+            self._index.remember(key, chunks, chunks.nbytes)
+        return chunks
 
     def search(self, query: Floats, depth: int | None = DEPTH) -> Ranking:
         """Return the chunks most similar to a (d,) query vector, at most ``depth`` >= 1, as `VectorIndex` does."""
-        direction = unit_rows(query[None].astype(np.float32))[0]
         parts = list[Floats]()
         for counts, rows in self._vectors():
             with np.errstate(over="ignore", invalid="ignore"):
-                cosines = similarity(rows, direction)
+                cosines = similarity(rows, query)
             self._index.check(bool((np.abs(cosines) < _MOST_COSINE).all()), "its vectors are damaged")
             parts.append(np.maximum.reduceat(cosines, np.cumsum([0, *counts[:-1]])))
         scores = np.concatenate(parts) if parts else np.zeros(0)
@@ -367,7 +362,6 @@ class IndexReader(Sequence[Chunk]):
                 yield _text(name), "its chunks, text, or vectors are damaged"
             else:
                 expected += sum(_sum_of(own, _entries_of(value)) for own, value in chunks if has_words)
-        self._file.execute("CREATE VIRTUAL TABLE temp.entries USING fts5vocab(main, words, instance)")
         places = self._file.execute("SELECT doc, term FROM temp.entries")
         if is_whole and sum(_sum_of(own, [entry]) for own, entry in places if has_words) != expected:
             yield "", "its words are damaged"

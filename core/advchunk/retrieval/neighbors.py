@@ -73,7 +73,8 @@ def rerank_by_neighbors(
     others = np.arange(0) if hits_only else np.setdiff1d(positions.near(hits.chunks, _REACHES * reach), hits.chunks)
     chunks = np.concatenate([hits.chunks, others])
     distances = np.abs(positions.line[chunks][:, None] - positions.line[hits.chunks])
-    support = np.where(distances > 0, np.exp(-distances / reach), 0)
+    support, near = np.zeros_like(distances), np.nonzero((distances > 0) & (distances < 1000 * reach))
+    support[near] = np.exp(-distances[near] / reach)  # farther away, as in other documents, it is 0 in floating point
     scores = weight * (support @ evidence)
     scores[: len(hits)] += evidence
     best = Ranking.from_scores(scores)

@@ -26,10 +26,10 @@ class StoredRetriever(BaseRetriever):
     """Finds chunks as `Retriever` does, but keeps chunks, words, vectors and texts in one file of SQLite, which
     outlives the process.
 
-    Opening it reads no chunk. Memory holds about 50 bytes a chunk, and up to 16 MB of chunks that were read; vectors
-    are read from the file at each search by vectors. Each call of `add_many` or `remove` is written as a whole or, if
-    the process is killed or the disk is full, not at all. One process writes at a time, and others wait for it; any
-    number of threads and processes read meanwhile.
+    Opening it reads no chunk. Memory holds about 50 bytes a chunk, and up to 16 MB of chunks and words that were read;
+    vectors are read from the file at each search by vectors. Each call of `add_many` or `remove` is written as a whole
+    or, if the process is killed or the disk is full, not at all. One process writes at a time, and others wait for it;
+    any number of threads and processes read meanwhile.
 
     The results are those of a `Retriever` with the same chunks. Chunks of several levels are refused.
 

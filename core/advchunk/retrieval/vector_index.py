@@ -62,13 +62,13 @@ class VectorIndex:
             return np.zeros(0)
         width = self.rows.shape[1]
         require(query.shape == (width,), f"the query vector must have the {width} dimensions of the rows", query.shape)
-        direction = unit_rows(query[None].astype(np.float32))[0]
-        best: Floats = np.maximum.reduceat(similarity(self.rows, direction), self._first)
+        best: Floats = np.maximum.reduceat(similarity(self.rows, query), self._first)
         return best
 
 
-def similarity(rows: Floats, direction: Floats) -> Floats:
-    """Return the (m,) cosines of (m, d) unit rows and a (d,) unit vector. The last bits of a product depend on the
-    row's position in it; rounding makes equal vectors tie.
+def similarity(rows: Floats, query: Floats) -> Floats:
+    """Return the (m,) cosines of (m, d) unit rows and a (d,) vector. The last bits of a product depend on the row's
+    position in it; rounding makes equal vectors tie.
     """
+    direction: Floats = unit_rows(query[None].astype(np.float32))[0]
     return np.round(rows @ direction, 6).astype(np.float64)
