@@ -248,7 +248,8 @@ def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
             bound = parameters.bind(*args, **kwargs)
         except TypeError as error:
             names = ", ".join(name for name in parameters.parameters if name not in ("self", "cls"))
-            msg = f"{function.__name__}() {error}; its parameters are {names}"
+            name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+            msg = f"{name}: {error}; its parameters are {names}"
             raise TypeError(msg) from None
         for name, value in bound.arguments.items():
             hint = _hints(function).get(name, Any)

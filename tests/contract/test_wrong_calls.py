@@ -203,18 +203,14 @@ def test_a_text_is_no_collection_of_names(arguments, rule, tmp_path, monkeypatch
 
 def test_a_text_that_is_the_path_of_a_file_is_reported(tmp_path, caplog):
     (path := tmp_path / "a.md").write_text("# Tea", encoding="utf-8")
+    RecursiveChunker().chunk_many([f"{path}x", "\u00e4" * 200 + ".md"])  # the second is too long for a name in bytes
+    assert not caplog.text
     assert [chunk.text for chunk in RecursiveChunker().chunk(str(path))] == [str(path)]
     assert "is the path of a file" in caplog.text
-    caplog.clear()
-    RecursiveChunker().chunk(f"{path}x")
-    RecursiveChunker().chunk("\u00e4" * 200 + ".md")  # too many bytes for the name of a file
-    assert not caplog.text
 
 
 def test_a_parameter_that_a_function_lacks_is_answered_with_those_it_has():
-    with pytest.raises(
-        TypeError, match=re.escape("search() got an unexpected keyword argument 'top_k'; its parameters are query, k,")
-    ):
+    with pytest.raises(TypeError, match=r"search: .* 'top_k'; its parameters are query, k, answer, highlights"):
         Retriever().search("tea", top_k=3)
 
 

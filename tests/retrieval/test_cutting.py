@@ -358,12 +358,9 @@ def test_a_scorer_finds_what_words_do_not(weight):
 
 def test_a_scorer_weighs_more_where_words_say_less():
     def gained(question):
-        hits, cutter = (
-            hits_of(TEXT),
-            PassageCutter(tokenizer="words", scorer=lambda _, texts: ["key" in t for t in texts]),
-        )
-        own, by_words = (cutter.sentences(question, hits), CUTTER.sentences(question, hits))
-        return max(both.score - words.score for both, words in zip(own, by_words, strict=True))
+        cutter = PassageCutter(tokenizer="words", scorer=lambda _, texts: ["key" in text for text in texts])
+        pairs = zip(cutter.sentences(question, hits_of(TEXT)), CUTTER.sentences(question, hits_of(TEXT)), strict=True)
+        return max(both.score - words.score for both, words in pairs)
 
     assert gained("Which captain kept a key in a submarine of a museum?") > 1.2 * gained("Which captain kept a key?")
 

@@ -4,6 +4,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from math import log
 from textwrap import dedent
+from unicodedata import category
 
 import pytest
 from hypothesis import given
@@ -42,6 +43,12 @@ def test_scores_are_those_of_the_formula(texts, query):
 def test_marks_beyond_ascii_divide_words_as_others_do(text):
     alike = text.translate({ord(mark): ";" for mark in "“”—…"} | {ord(hyphen): "-" for hyphen in "‐‑"})
     assert split_words(text) == split_words(alike)
+
+
+def test_numbers_of_all_scripts_are_words():
+    assert [
+        char for char in map(chr, range(sys.maxunicode)) if category(char)[0] == "N" and not split_words(char)
+    ] == []
 
 
 def test_stems_numbers_and_identifiers_are_found_and_stop_words_are_not():

@@ -252,8 +252,8 @@ class Chunker(Params, ABC):
         """Read a document, decide and build chunks, describe them, change them afterward, and add vectors."""
         from advchunk.building.ids import IdGenerator  # which loads OpenSSL
 
-        text = source if isinstance(source, str) and len(source) < 256 else ""  # longer than a path
-        if "." in text[-6:-1] and os.path.isfile(text):  # noqa: PTH113 - `Path` raises for too many bytes
+        text = source if isinstance(source, str) and len(source) < 256 else ""  # few paths are longer
+        if "." in text[-10:-1] and os.path.isfile(text):  # noqa: PTH113 - `Path` raises for too many bytes
             _log.warning("the text %r is the path of a file, which is not read; chunk_files([...]) reads files", text)
         document = self._prepared(source if isinstance(source, Document) else Document(source))
         own = self.in_language_of(document)

@@ -42,7 +42,7 @@ _FAILED_AT_START = (
 _KILLED_AT_START = f"{MAX_DEATHS} worker processes were killed as they started; workers may be too many for the memory"
 _NOT_LOADED = "worker processes must be able to import the classes and functions they are given, as from a module"
 _MOST_WORKERS = 1024
-_THREADS = "OMP_NUM_THREADS"  # of numpy, whatever its BLAS, and of torch
+_THREADS = "OMP_NUM_THREADS"  # of OpenBLAS, MKL, torch, and our ONNX models
 _STARTING = Lock()
 _log = logging.getLogger("advchunk")
 
@@ -68,7 +68,7 @@ def run_in_processes(
     (called once in each) from a file, so that all share their memory. If one dies, another takes its place, and its
     items are done again, each alone; an item is given up once it has killed three alone.
     Messages of the log are those of the calling process. If the caller stops early, the processes are killed. They
-    divide the cores among them: each computes in as many threads as it has cores, unless the environment says how many.
+    divide the cores: OMP_NUM_THREADS, unless it is set, is the share of each.
 
     ``items`` are read as needed, some batches per process at a time; a batch has a total ``size`` of 2^14 at first,
     then up to 2^19. ``process`` and ``setup`` must be picklable. Raises `ConfigurationError` if the processes cannot
@@ -207,14 +207,14 @@ class _Worker(Generic[_Item, _R]):
 
 @contextmanager
 def _threads(number: int) -> Iterator[None]:
-    """Let numpy and torch use so many threads in a process that starts, unless the environment has a number."""
+    """Let a process that starts compute in so many threads, unless the environment has a number."""
     with _STARTING:
         is_set = _THREADS in os.environ
         os.environ.setdefault(_THREADS, str(number))
         try:
             yield
         finally:
-            if not is_set:
+            if not is_set and os.environ.get(_THREADS) == str(number):  # no other thread has changed it
                 del os.environ[_THREADS]
 
 

@@ -83,11 +83,15 @@ class _ContentWords(PieceCache[str]):
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
         split = basic_words(piece)
-        if has_unspaced(piece):  # pairs of characters of a run without spaces, which may have several words
-            sizes = (2 if has_unspaced(word) else len(word) for word in split)
-            split = [w[i : i + n] for w, n in zip(split, sizes, strict=True) for i in range(max(len(w) - n + 1, 1))]
+        if has_unspaced(piece):
+            split = [pair for word in split for pair in _pairs(word)]
         words = (word for word in split if word not in self._left_out and any(map(str.isalnum, word)))
         return self.store(piece, tuple(words))
+
+
+def _pairs(word: str) -> list[str]:
+    """Return the pairs of characters of a run without spaces, which may have several words, or else the word."""
+    return [word[i : i + 2] for i in range(len(word) - 1)] if len(word) > 1 and has_unspaced(word) else [word]
 
 
 @cache

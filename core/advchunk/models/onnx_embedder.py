@@ -1,6 +1,7 @@
 """Models of sentence-transformers in ONNX format, without torch."""
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
@@ -52,7 +53,8 @@ class OnnxEmbedder:
         parts, limit, self._pool, self._normalizes = _read_modules(folder)
         self._pad = _read(parts / "config.json").get("pad_token_id") or 0
         options = runtime.SessionOptions()
-        options.intra_op_num_threads = threads or 0
+        of_environment = os.environ.get("OMP_NUM_THREADS", "")  # which onnxruntime does not read
+        options.intra_op_num_threads = threads or (int(of_environment) if of_environment.isdecimal() else 0)
         available = runtime.get_available_providers()
         require({*self.providers} <= {*available}, f"providers must be among {available}", [*self.providers])
         try:

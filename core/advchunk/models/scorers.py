@@ -17,12 +17,16 @@ Scorer: TypeAlias = Callable[[str, list[str]], Any]
 def as_scorer(model: Any) -> Scorer:
     """Return a model as a function that returns a finite float64 for each text, or raises `BadModelOutput`.
 
-    A model is a `Scorer`; a cross-encoder, whose ``predict`` takes pairs of a question and a text; LangChain's
-    ``BaseDocumentCompressor`` or LlamaIndex's ``BaseNodePostprocessor``, whose scores, or else whose order, count, and
-    for which what they leave out comes last. Raises `ConfigurationError` for anything else.
+    A model is a `Scorer`; a cross-encoder, whose ``predict`` takes pairs of a question and a text; or LangChain's
+    ``BaseDocumentCompressor`` or LlamaIndex's ``BaseNodePostprocessor``, by its scores, or else by its order, where
+    texts that it leaves out come last. Raises `ConfigurationError` for anything else, such as an embedder.
     """
     calls = [call for method, call in _CALLS.items() if callable(getattr(model, method, None))]
-    require(bool(calls) or callable(model), "scorer must be a function, or a model that scores", model)
+    require(
+        bool(calls) or (callable(model) and not is_embedder(model)),
+        "scorer must be a function, or a model that scores",
+        model,
+    )
     return partial(_check, partial(calls[0], model) if calls else model)
 
 

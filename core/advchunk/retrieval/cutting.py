@@ -49,7 +49,6 @@ _HIT_WEIGHT = 0.1  # of the scores of the hits, where the words of the question 
 _MAX_REFUSED = 20  # sentences in a row that do not fit
 SCORER_WEIGHT = 0.4
 _JUDGED = 75.0  # tokens of the windows that a scorer is given
-_LEADING = 225.0  # tokens from the best sentence by words on, whose coverage weights a scorer
 _COUNTED = 4096  # texts whose tokens are remembered
 _EMBEDDED = 2**14  # sentences whose vectors are remembered
 _SCRAP = 8  # tokens of a passage that says nothing alone
@@ -110,9 +109,9 @@ class PassageCutter:
     scorer : a model that knows more than words, such as a cross-encoder (`models.scorers.as_scorer`) or an embedder. It
         scores the windows of 75 tokens that start at the 300 best sentences by words, so its time is that of 300 texts,
         of an embedder that of their sentences, whose mean vector a window has, less those of earlier questions.
-    scorer_weight : weight of the scores of the scorer, >= 0, where words have 1 and the best 225 tokens have .8 of the
-        question's words; it is .75 times as much where they have all, and twice as much where they have none. None puts
-        the scorer in place of words.
+    scorer_weight : weight of the scores of the scorer, >= 0, where words have 1. It falls with the share of the
+        question's words that the best 225 tokens have: from twice the weight for none, over the weight for .8, to .75
+        times the weight for all. None puts the scorer in place of words.
 
     >>> from advchunk import RecursiveChunker
     >>> text = "Boil the water. Add green tea. Wait two minutes. Pour it into cups."
@@ -305,7 +304,7 @@ class PassageCutter:
             own = self.scoring.judge(scores + of_hits, score, table.regions, table.tokens, _JUDGED)
             if self.scorer_weight is not None and len(scores):
                 best = int((scores + of_hits).argmax())
-                text, _ = table.text(best, int(window_ends(table.regions, table.tokens, _LEADING)[best]))
+                text, _ = table.text(best, int(window_ends(table.regions, table.tokens, 3 * _JUDGED)[best]))
                 coverage = share_of_words(text, table.word_weights(asked))
                 own = scores + self.scorer_weight * (2.0 - 1.25 * coverage) * own
             scores = own

@@ -47,9 +47,8 @@ _NO_FOLDER = "path must name a file; an index that an earlier version saved in a
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
 
 # The terms of a chunk are separated by spaces. They have letters, digits, the marks below, and other characters beyond
-# ASCII. Names, texts and chunks are bytes in UTF-8, because strings of Python may have surrogates. The number of the
-# first state is random, so that no other file has the state that a process remembers. Words are kept in 64 MB of memory
-# until they are written, so that those of a change are in one segment, in which they are found fastest.
+# ASCII. Names, texts and chunks are bytes in UTF-8, because strings of Python may have surrogates. The first state is
+# random, unlike that of any other file. Words wait in 64 MB of memory, so that a change adds few segments to search.
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {_FORMAT};

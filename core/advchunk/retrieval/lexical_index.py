@@ -114,7 +114,7 @@ class _Part(NamedTuple):
     @classmethod
     def of(cls, words: list[NDArray[np.int32]], vocabulary: SearchVocabulary) -> Self:
         numbers, owners = np.concatenate(words), np.repeat(np.arange(len(words)), [*map(len, words)])
-        sorted_words, texts = np.divmod(np.sort(numbers * np.int64(len(words)) + owners), len(words))
+        sorted_words, texts = np.divmod(np.sort(numbers.astype(np.int64) * len(words) + owners), len(words))
         edges = np.searchsorted(sorted_words, np.arange(int(numbers.max(initial=-1)) + 2))
         lengths = np.bincount(owners, vocabulary.counted[numbers], len(words)).astype(np.float64)
         return cls(words, edges, texts.astype(np.int32), lengths)

@@ -34,7 +34,7 @@ _SUPERSCRIPT = re.compile("[⁰¹²³⁴-⁹]+")  # the number of a note is no p
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")  # soft hyphens and joiners
 _MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]")  # accents, and the points of Hebrew and Arabic
 _HYPHENS = re.compile("[‐‑]")
-_OTHER_MARKS = re.compile("[‒-…‰-‾←-⏿─-➿«°±·»]")  # without them, most texts in English are ASCII
+_OTHER_MARKS = re.compile("[‒-…‰-‾←-⏿─-❵➔-➿«°±·»]")  # without them, most texts in English are ASCII
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ALIKE = str.maketrans({"ı": "i", "\u0307": None, "’": "'"})  # the dot is of İ in lower case
 

@@ -219,7 +219,8 @@ def head(text: str, kind: Form | None = None) -> Head:
     caption, _ = _without_caption(text) if kind == "latex" else ("", text)
     heads = [row for row in _rows(text, kind) if row.is_head]
     parts = [_without_caption(text[row.start : row.end])[1] for row in heads]
-    header = [_values(part, kind) for part in parts if not _RULE.fullmatch(part.rstrip()) and not _is_tag(part)]
+    lines = ((part, part.rstrip()) for part in parts)
+    header = [_values(p, kind) for p, s in lines if not (_RULE.fullmatch(s) or _ANY_TAG.fullmatch(s.lstrip("> \t")))]
     if kind == "latex":
         header = _even(header)
     return Head(caption, header, heads[-1].end) if header else Head(caption)
@@ -282,10 +283,6 @@ def _line_spans(text: str) -> Iterator[tuple[int, str]]:
     """Yield the offset and the text of each line, with the blank lines after it."""
     edges = lines(text).edges.tolist()
     return ((start, text[start:end]) for start, end in pairwise(edges))
-
-
-def _is_tag(line: str) -> bool:
-    return _ANY_TAG.fullmatch(line.lstrip("> \t").rstrip()) is not None
 
 
 # HTML.

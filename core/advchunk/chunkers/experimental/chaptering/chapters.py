@@ -64,7 +64,11 @@ def parse_chapters(answer: str) -> list[Chapter]:
     >>> parse_chapters("Sure:\n## 1 Cats\n## Dogs\n### **7.** Of *courts*")
     [Chapter(unit=0, title='Cats'), Chapter(unit=6, title='Of courts')]
     """
-    return [Chapter(int(match["number"]) - 1, _clean_title(match["title"])) for match in _HEADING.finditer(answer)]
+    titles = ((match, re.sub(r"[*_`#]+", "", match["title"])) for match in _HEADING.finditer(answer))
+    return [
+        Chapter(int(match["number"]) - 1, truncate(single_line(title).lstrip("-–—:. "), _MAX_TITLE))
+        for match, title in titles
+    ]
 
 
 def longest_ascending_run(chapters: Sequence[Chapter], start: int, end: int) -> list[Chapter]:
@@ -162,11 +166,6 @@ def snap_to_headings(chapters: Sequence[Chapter], headings: Sequence[int], reach
             moved.setdefault(heading, i)
     units = {i: heading for heading, i in moved.items()}
     return [chapter._replace(unit=units.get(i, chapter.unit)) for i, chapter in enumerate(chapters)]
-
-
-def _clean_title(title: str) -> str:
-    """Return a title on one line, without markup and characters that are not printable."""
-    return truncate(single_line(re.sub(r"[*_`#]+", "", title)).lstrip("-–—:. "), _MAX_TITLE)
 
 
 def truncate(text: str, max_characters: int) -> str:
