@@ -124,15 +124,17 @@ class Marked(Chunk):
     """A chunk of a subclass."""
 
 
-def test_a_chunk_evolves_as_dataclasses_replace_it():
-    for chunk in (Chunk("a", (Span(0, 1),), 1, 3, "id", metadata={"a": 1}, vector=np.ones(2)), Marked("b", (), 1)):
-        changes = {"index": 7, "metadata": {"b": 2}, "row_texts": ("a",)}
-        evolved, replaced = evolve(chunk, **changes), replace(chunk, **changes)
+def test_a_record_evolves_as_dataclasses_replace_it():
+    chunk = Chunk("a", (Span(0, 1),), 1, 3, "id", metadata={"a": 1}, vector=np.ones(2))
+    of_chunk, of_units = {"index": 7, "metadata": {"b": 2}, "row_texts": ("a",)}, {"sizes": np.array([1])}
+    units = Units("a", np.array([0, 1]))
+    for record, changes in ((chunk, of_chunk), (Marked("b", (), 1), of_chunk), (units, of_units)):
+        evolved, replaced = evolve(record, **changes), replace(record, **changes)
         assert type(evolved) is type(replaced)
-        for field in fields(chunk):
+        for field in fields(record):
             assert getattr(evolved, field.name) is getattr(replaced, field.name)
         with pytest.raises(FrozenInstanceError):
-            evolved.index = 8
+            setattr(evolved, fields(record)[0].name, 8)
 
 
 def test_a_chunk_is_copied_with_its_class_and_all_of_its_values():

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from itertools import accumulate, pairwise
 from operator import attrgetter
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -323,7 +323,7 @@ class Chunk:
     def __reduce__(self) -> tuple[Any, ...]:
         # A third of the time that the method of dataclasses takes.
         kind: Any = type(self)  # mypy takes a class for not hashable
-        return kind, _fields_of(kind)[1](self)
+        return kind, _values_of(kind)(self)
 
     @property
     def start(self) -> int:
@@ -373,22 +373,25 @@ def check_chunk(chunk: Chunk) -> None:
 
 
 @cache
-def _fields_of(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[Chunk], tuple[Any, ...]]]:
-    """Return the names of the fields of a class of chunks, and a function that returns their values."""
-    names = tuple(field.name for field in fields(kind))
-    return names, attrgetter(*names)
+def _values_of(kind: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return a function that returns the values of the fields of a record."""
+    return attrgetter(*[field.name for field in fields(kind)])
 
 
-def evolve(chunk: Chunk, **values: Any) -> Chunk:
-    """Return a copy of a chunk with other values, as `dataclasses.replace` does, but without calling its constructor.
+_Record = TypeVar("_Record", Chunk, Units)
+_SETTERS = {kind: [getattr(kind, field.name).__set__ for field in fields(kind)] for kind in (Chunk, Units)}
 
-    It takes two thirds of the time.
-    """
-    kind: Any = type(chunk)
-    names, values_of = _fields_of(kind)
-    copied: Chunk = object.__new__(kind)
-    for name, value in zip(names, values_of(chunk), strict=True):
-        object.__setattr__(copied, name, values.get(name, value))
+
+def evolve(record: _Record, **values: Any) -> _Record:
+    """Return a copy of a record with other values, as `dataclasses.replace` does, but faster and without checks."""
+    kind: Any = type(record)
+    if kind not in _SETTERS:
+        return replace(record, **values)
+    copied: _Record = object.__new__(kind)
+    for put, value in zip(_SETTERS[kind], _values_of(kind)(record), strict=True):
+        put(copied, value)
+    for name, value in values.items():
+        object.__setattr__(copied, name, value)
     return copied
 
 
@@ -432,13 +435,13 @@ class MetadataWriter:
 
     def write(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return a deep copy of the metadata with values, which replace ours of the same names."""
-        keys, result = self.keys.copy(), dict[str, Any]()
-        for key, value in self._metadata.items():
+        keys, metadata, result = self.keys.copy(), self._metadata, dict[str, Any]()
+        for key, value in metadata.items():
             result[key] = value if type(value) in _PLAIN else _copy(value)
         for name, value in values.items():
             if name not in keys:
                 _check_key(key := name)
-                while key in self._metadata:
+                while key in metadata:
                     key = _PREFIX + key
                 keys[name] = key
             result[keys[name]] = value if type(value) in _PLAIN else _copy(value)

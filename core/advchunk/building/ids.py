@@ -7,6 +7,7 @@ from json.encoder import encode_basestring_ascii
 from advchunk.records import Chunk, evolve
 
 _NAMESPACE = bytes.fromhex("6b211791b7da5f63b4050e7dd8bb81ea")  # uuid5(NAMESPACE_DNS, "advchunk")
+_VARIANTS = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))  # RFC 9562, section 5.5, also of the version, 5
 
 
 def hashed_id(*parts: str | int) -> str:
@@ -16,8 +17,7 @@ def hashed_id(*parts: str | int) -> str:
     for part in parts:
         quoted += f", {encode_basestring_ascii(part) if isinstance(part, str) else part}"
     text = sha1(_NAMESPACE + f"[{quoted[2:]}]".encode(), usedforsecurity=False).hexdigest()
-    variant = "89ab"[int(text[16], 16) & 3]  # RFC 9562, section 5.5, also of the version, 5
-    return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-{variant}{text[17:20]}-{text[20:32]}"
+    return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-{_VARIANTS[text[16]]}{text[17:20]}-{text[20:32]}"
 
 
 class IdGenerator:

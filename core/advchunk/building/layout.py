@@ -25,6 +25,7 @@ from advchunk.records import (
     SpanSet,
     Strength,
     Units,
+    evolve,
     remove_written,
     written_keys,
     written_metadata,
@@ -97,7 +98,7 @@ def block_spans(document: Document, blocks: Sequence[Block]) -> SpanSet:
 def tile_prose(document: Document, tiler: Tiler) -> Units:
     """Tile prose: headings, items and quotes alone, protected blocks and turns whole; no edge is in inline Markdown."""
     text, blocks, keeps_atoms = document.text, document.blocks or (), may_have_atoms(document)
-    edges, whole = [0], {b.span.start for b in blocks if _is_whole(b)}
+    edges, whole = list[int](), {b.span.start for b in blocks if _is_whole(b)}
     starts = [b.span.start for a, b in pairwise(blocks) if b.title is not None or not a.kind == b.kind == "paragraph"]
     inner = list[int]()  # starts of lines, at which the splitter of sentences ends one if it is told them
     is_told = getattr(tiler, "func", None) is sentences and getattr(tiler, "keywords", {}).get("language", AUTO) != AUTO
@@ -114,8 +115,8 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
         units = AtomKeeper(split, lines)(text[start:end]) if keeps_atoms else split(text[start:end])
         if end - start == len(text):
             return units
-        edges += (start + units.edges[1:]).tolist()
-    return Units(text, np.array(edges, dtype=np.int64))
+        edges += [start + edge for edge in units.edges.tolist()]
+    return from_ends(text, edges)
 
 
 def fit_to_blocks(units: Units, document: Document) -> Units:
@@ -140,7 +141,8 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
             after = max(end, unit_end(text, _text_end(text, start, end)))
             ends.append(after)
             strength_at.setdefault(after, Strength.BLOCK)
-    candidates = sorted({*units.edges.tolist(), *ends}) if ends else units.edges.tolist()
+    before = units.edges.tolist()
+    candidates = sorted({*before, *ends}) if ends else before
     places = [*[bisect_left(candidates, first) for first, _ in spans], len(candidates)]
     edges = list[int]()
     for start, (_, last), (i, j) in zip(starts, spans, pairwise(places), strict=True):
@@ -155,8 +157,9 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
             strength[place] = value
     _weaken(text, blocks, edges, strength)
     _mark_lines(text, blocks, edges, strength)
-    sizes = units.sizes if edges == units.edges.tolist() else None
-    return Units(text, np.array(edges, dtype=np.int64), sizes, np.array(strength, dtype=np.int64))
+    if edges != before:
+        units = from_ends(text, edges)
+    return evolve(units, strength=np.array(strength, dtype=np.int64))
 
 
 def _weaken(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
@@ -274,7 +277,7 @@ def _is_indented(text: str, block: Block) -> bool:
 
 def _mark_lines(text: str, blocks: Sequence[Block], edges: Sequence[int], strength: list[int]) -> None:
     """Mark the edges at ends of lines inside a block most of whose lines end a unit, unless all units end a line."""
-    ends = (match.end() for match in (_LINE_END if "\r" in text else _UNIX_LINE_END).finditer(text))
+    ends = _line_ends(text)
     at_lines = [end for end in ends if edges[i := bisect_left(edges, end)] == end and strength[i] == Strength.SENTENCE]
     if not at_lines:
         return
@@ -310,7 +313,9 @@ def prefer_layout(units: Units, segmentation: Segmentation, weight: float) -> Se
     before = np.maximum.accumulate(np.where(below == np.minimum.accumulate(below), every, 0))
     after = last - np.maximum.accumulate(np.where(above == np.minimum.accumulate(above), every, 0))[::-1]
     best = np.where(costs[before] + at - at[before] <= costs[after] + at[after] - at, before, after)
-    segmentation = _without_forced(segmentation)
+    reason = segmentation.reason
+    if not isinstance(reason, str) and "forced" in reason:
+        segmentation = segmentation.keep(np.flatnonzero([True, *(word != "forced" for word in reason), True]))
     cuts = segmentation.cuts.copy()
     cuts[1:-1] = best[cuts[1:-1] - 1] + 1
     if segmentation.least is not None:
@@ -341,14 +346,6 @@ def layout_costs(strength: Ints) -> Floats:
     if len(kinds) > 1:
         costs[kinds > 0] = np.inf
     return np.asarray(costs[kind])
-
-
-def _without_forced(segmentation: Segmentation) -> Segmentation:
-    """Return a segmentation without the cuts that size alone forced."""
-    reason = segmentation.reason
-    if isinstance(reason, str) or "forced" not in reason:
-        return segmentation
-    return segmentation.keep(np.flatnonzero([True, *(word != "forced" for word in reason), True]))
 
 
 def _with_cuts(segmentation: Segmentation, moved: Ints) -> Segmentation:
@@ -520,11 +517,8 @@ class Locator:
         self._headings = Headings(document.text, blocks, document.above) if may_have_headings else None
         self._plain = _plain_headings(document) if may_have_headings else frozenset()
         self._document = document
-        self._line_starts: list[int] = []
-        if document.offsets is None and document.markup in _UNCHANGED:
-            self._line_starts.append(0)
-            for match in (_LINE_END if "\r" in document.text else _UNIX_LINE_END).finditer(document.text):
-                self._line_starts.append(match.end())
+        has_lines = document.offsets is None and document.markup in _UNCHANGED
+        self._line_starts = [0, *_line_ends(document.text)] if has_lines else []
 
     def __call__(self, spans: Sequence[Span]) -> dict[str, Any]:
         """Return metadata of spans.
@@ -553,10 +547,8 @@ class Locator:
                 metadata["start_column"], metadata["end_column"] = columns
         if not self._placed:
             return metadata
-        inside = (
-            self._placed[bisect_right(self._ends, start) : bisect_left(self._starts, end)] for start, end in spans
-        )
-        parts = [*chain.from_iterable(inside)]
+        places = ((bisect_right(self._ends, start), bisect_left(self._starts, end)) for start, end in spans)
+        parts = [part for first, last in places for part in self._placed[first:last]]
         if figures := sum(kind == "figure" for kind, *_ in parts):
             metadata["figures"] = figures
         return metadata | _on_pages(places for _, places, _ in parts) | _united(about for *_, about in parts if about)
@@ -622,6 +614,10 @@ def inherited_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the metadata that parts of a chunk inherit: the user's, and the headings and the pages."""
     own = written_keys(metadata).keys() - _INHERITED
     return remove_written(metadata, own) if own else metadata
+
+
+def _line_ends(text: str) -> list[int]:
+    return [*map(re.Match.end, (_LINE_END if "\r" in text else _UNIX_LINE_END).finditer(text))]
 
 
 def _text_end(text: str, start: int, end: int) -> int:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from advchunk.errors import InvalidSegmentation
-from advchunk.records import Chunk, Floats, Ints, Segmentation, Span, SpanSet, Strength, Units, with_context
+from advchunk.records import Chunk, Floats, Ints, Segmentation, Span, SpanSet, Strength, Units, evolve, with_context
 from advchunk.text import tiling
 from advchunk.text.counters import CHARACTERS, Counter, count_units
 from advchunk.text.patterns import lazy_pattern
@@ -38,7 +38,7 @@ SCRAP = 8
 """Most tokens of a piece that says nothing alone, such as "NOTE" or "Yeah." """
 _STOPS = ".!?\u2026\u3002\uff01\uff1f"
 _LEVELS = 10  # more than any `Levels` has, so that edges added for a target are weaker than those of the units
-_LONG = 16  # characters per token of a text that is not worth counting, because it is hardly within its limit
+LONG = 16  # characters per token of a text that is not worth counting, because it is hardly within its limit
 _LETTER = lazy_pattern(r"[^\W_]")  # or a digit
 _SPACE = " \t\n\r"  # white space for every tokenizer; BERT, for one, drops form feeds
 
@@ -220,7 +220,7 @@ class _CharacterSizes(RunSizes):
     """The sizes of runs of characters; only runs are counted, and single characters estimated by their length."""
 
     def __init__(self, units: Units, counter: Counter, more: Sequence[tuple[Counter, int]] = ()) -> None:
-        super().__init__(replace(units, sizes=np.diff(units.edges)), counter, more)
+        super().__init__(evolve(units, sizes=np.diff(units.edges)), counter, more)
 
     def _adds_up(self, start: int, end: int) -> bool:  # noqa: ARG002 - not even for one
         return False
@@ -237,8 +237,8 @@ def fit(units: Units, limits: Limits) -> Units:
     def text(i: int) -> str:
         return units.text[edges[i] : edges[i + 1]]
 
-    maybe_long = np.flatnonzero(sizes > (limits.max_tokens - limits.overlap_tokens) // 2).tolist()
-    long = [i for i in maybe_long if sizes[i] > limits.max_unit(int(edges[i]))]
+    least = (limits.max_tokens - limits.overlap_tokens) // (2 if limits.context else 1)
+    long = [i for i, size in enumerate(sizes.tolist()) if size > least and size > limits.max_unit(int(edges[i]))]
     if limits.more:
         maybe_over = np.flatnonzero(np.diff(edges) > min(most for _, most in limits.more)).tolist()
         long += [i for i in maybe_over if limits.exceeds_more(text(i))]
@@ -301,16 +301,13 @@ def refine(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None) -> 
 
 def _add_edges(units: Units, parts: Mapping[int, int]) -> Units:
     """Return counted units that also end at ``parts``, which maps offsets to the tokens before them."""
-    ends = np.fromiter(parts, np.int64, len(parts))
-    edges = np.union1d(units.edges, ends)
-    old, new = np.searchsorted(edges, units.edges), np.searchsorted(edges, ends)
-    sizes = np.zeros(len(edges), dtype=np.int64)  # of the unit that ends at each edge
-    sizes[old[1:]] = units.token_counts()
-    sizes[new] = np.fromiter(parts.values(), np.int64, len(parts))
-    alike = bool(np.all(units.strength == Strength.SENTENCE))
-    strength = np.full(len(edges), Strength.SENTENCE if alike else Strength.WITHIN_SENTENCE, dtype=np.int64)
-    strength[old] = units.strength
-    return Units(units.text, edges, sizes[1:], strength)
+    edges, strength = units.edges.tolist(), units.strength.tolist()
+    size_to = {**dict(zip(edges[1:], units.token_counts().tolist(), strict=True)), **parts}
+    strength_at, ends = dict(zip(edges, strength, strict=True)), sorted(size_to)
+    new = Strength.SENTENCE if {*strength} == {Strength.SENTENCE} else Strength.WITHIN_SENTENCE
+    sizes = np.array([size_to[end] for end in ends], dtype=np.int64)
+    strengths = np.array([strength_at.get(edge, new) for edge in (0, *ends)], dtype=np.int64)
+    return evolve(tiling.from_ends(units.text, ends), sizes=sizes, strength=strengths)
 
 
 def _split(text: str, offset: int, limits: Limits, levels: Levels, room: int) -> Iterable[tuple[int, int]]:
@@ -321,7 +318,7 @@ def _split(text: str, offset: int, limits: Limits, levels: Levels, room: int) ->
     leaves room.
     """
     rest = list(levels)
-    units = Units(text, np.array([0, len(text)]))
+    units = tiling.from_ends(text, ())
     tiler: tiling.Tiler = tiling.paragraphs
     while rest and len(units) == 1:
         tiler = rest.pop(0)
@@ -364,7 +361,7 @@ def _split_to_size(
     text: str, offset: int, most: int, counter: Counter, levels: Levels
 ) -> Iterable[tuple[int, int, int]]:
     """Yield the end, the size and the level of parts of at most ``most`` tokens, each as coarse as possible."""
-    level, units = 0, Units(text, np.array([0, len(text)]))
+    level, units = 0, tiling.from_ends(text, ())
     while level < len(levels) and len(units) == 1:
         units = levels[level](text)
         level += 1
@@ -549,13 +546,6 @@ def build_chunks(units: Units, segmentation: Segmentation, limits: Limits) -> li
     return assemble_groups(units, segmentation.labels, limits, rows, least)
 
 
-def whole_chunk(text: str, budget: int, counter: Counter) -> Chunk | None:
-    """Return a text as one chunk, or None if it is over a budget of tokens."""
-    if len(text) > _LONG * budget or (tokens := counter(text)) > budget:
-        return None
-    return Chunk(text, (Span(0, len(text)),), tokens)
-
-
 def assemble(
     units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = None, least: tuple[Ints, int] | None = None
 ) -> list[Chunk]:
@@ -575,7 +565,8 @@ def assemble(
     minimum = _Minimum.of(sizes, pieces, limits, least if limits.target is None else None)
     if minimum or _wordless(sizes, pieces):
         pieces = _join_short(sizes, pieces, limits, vectors, minimum)
-    edges, breaks, chunks, last = sizes.edges, {*units.hard_breaks().tolist()}, list[Chunk](), 0
+    edges, chunks, last = sizes.edges, list[Chunk](), 0
+    breaks = {*units.hard_breaks().tolist()} if limits.overlap_tokens else set()
     for piece in pieces:
         start, end = piece[0], piece[-1] + 1
         first = edges[start]
@@ -721,9 +712,10 @@ def _join_short(
 
 
 def _wordless(sizes: RunSizes, pieces: Sequence[Sequence[int]]) -> list[Sequence[int]]:
-    """Return the pieces without a letter or digit."""
-    text, edges = sizes.units.text, sizes.edges
-    return [piece for piece in pieces if not any(_LETTER.search(text, edges[i], edges[i + 1]) for i in piece)]
+    """Return the pieces without a letter or digit; most have one in their first unit."""
+    text, edges, search = sizes.units.text, sizes.edges, _LETTER.search
+    wordless = (piece for piece in pieces if not search(text, edges[piece[0]], edges[piece[0] + 1]))
+    return [piece for piece in wordless if not any(search(text, edges[i], edges[i + 1]) for i in piece)]
 
 
 def _piece_size(sizes: RunSizes, piece: Sequence[int], limits: Limits) -> int:

@@ -32,7 +32,7 @@ from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progre
 from advchunk.errors import ConfigurationError, InvalidSegmentation, Unreadable, checked, first_line, require
 from advchunk.readers import formats
 from advchunk.readers.writing import Content
-from advchunk.records import Chunk, Document, Floats, MetadataWriter, Segmentation, Units, evolve, with_context
+from advchunk.records import Chunk, Document, Floats, MetadataWriter, Segmentation, Span, Units, evolve, written_keys
 from advchunk.text.counters import Counter
 from advchunk.text.detection import AUTO, declared_language, language_of, tell_language
 from advchunk.text.sentences import sentences
@@ -274,7 +274,8 @@ class Chunker(Params, ABC):
 
     def _prepared(self, document: Document) -> Document:
         """Return a document with its layout, and without the metadata of ours that its chunks do not inherit."""
-        if document.metadata and (metadata := layout.inherited_metadata(document.metadata)) is not document.metadata:
+        is_chunk = bool(document.metadata and written_keys(document.metadata))
+        if is_chunk and (metadata := layout.inherited_metadata(document.metadata)) is not document.metadata:
             document = replace(document, metadata=metadata)
         if not document.text.strip():
             return document
@@ -284,7 +285,7 @@ class Chunker(Params, ABC):
                 document = self.outlined(document)
         except ConfigurationError as error:
             raise Unreadable(str(error)) from error
-        if document.metadata:
+        if is_chunk:
             document = layout.with_inherited_headings(document)
         is_code = document.markup == "code" and document.text.strip()
         return layout.join_definitions(document, self.limits(document)) if is_code else document
@@ -338,7 +339,7 @@ class Chunker(Params, ABC):
             ran |= replace(explanation, chunker=self.algorithm).signal.metadata()
         describes_more, chunks = type(self).chunk_metadata is not Chunker.chunk_metadata, list[Chunk]()
         for index, chunk in enumerate(explanation.chunks):
-            written = chunk.metadata | locate(chunk.spans)
+            written = {**chunk.metadata, **locate(chunk.spans)}
             if detected:
                 written["language"] = detected
             if self.add_scores and 0 < chunk.end < len(document.text):
@@ -347,11 +348,10 @@ class Chunker(Params, ABC):
                 written |= {} if cut.score is None else {"cut_score": round(cut.score, 4)}
             if describes_more:
                 written |= self.chunk_metadata(chunk, index)
-            text = with_context(chunk.context, chunk.text) if chunk.context else chunk.text
-            values: dict[str, Any] = {"index": index, "id": ids.new_id(source, chunk.level, text)}
-            if document.offsets is not None:
-                values["source_spans"] = document.source_spans(chunk.spans)
-            chunks.append(evolve(chunk, metadata=writer.write(written | ran), **values))
+            text = chunk.embed_text if chunk.context else chunk.text
+            own_id, written = ids.new_id(source, chunk.level, text), {**written, **ran}
+            spans = chunk.source_spans if document.offsets is None else document.source_spans(chunk.spans)
+            chunks.append(evolve(chunk, metadata=writer.write(written), index=index, id=own_id, source_spans=spans))
         return Explanation(
             document, chunks, explanation.units, explanation.segmentation, language, self.algorithm, explanation.by_size,  # noqa: E501
             explanation.levels,
@@ -555,9 +555,10 @@ class SegmentingChunker(Chunker):
 
     def plan(self, document: Document) -> Plan[Explanation]:
         """Tile the text, decide on cuts, build chunks."""
-        may_be_one = self.by_size and not self.include_context
-        if may_be_one and (chunk := sizes.whole_chunk(document.text, self.max_tokens, self.counter)):
-            return Explanation(document, [chunk], by_size=True)
+        text, most = document.text, self.max_tokens
+        may_be_one = self.by_size and not self.include_context and len(text) <= sizes.LONG * most
+        if may_be_one and (tokens := self.counter(text)) <= most:
+            return Explanation(document, [Chunk(text, (Span(0, len(text)),), tokens)], by_size=True)
         limits = self.limits(document)
         units = self.tile(document, limits)
         limits, segmentation = limits.for_units(units), Segmentation(np.array([0, len(units.edges) - 1]))

@@ -94,7 +94,7 @@ def framework_metadata(chunk: Chunk, values: dict[str, Any]) -> dict[str, Any]:
     flat = flatten_places({name: chunk.metadata[writer.keys[name]] for name in names}) if names else {}
     if names and is_of_corpus(chunk):
         flat["sources"] = json.dumps(flat["sources"])
-    return writer.write(flat | values)
+    return writer.write({**flat, **values})
 
 
 def level_of(metadata: Mapping[str, Any]) -> int:

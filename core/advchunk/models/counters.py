@@ -33,8 +33,9 @@ def as_counter(tokenizer: TokenizerLike = None, embedder: object = None) -> Coun
     if tokenizer is None:
         tokenizer = getattr(embedder, "tokenizer", None) or "tokens"
     tokenizer = "characters" if tokenizer is len else tokenizer
-    if isinstance(tokenizer, str):
-        tokenizer = _named(tokenizer)
+    tokenizer = _named(tokenizer) if isinstance(tokenizer, str) else tokenizer
+    if isinstance(tokenizer, CallableCounter):
+        return tokenizer
     require(is_instance(tokenizer), "a tokenizer must be an instance, not a class", tokenizer)
     for method, make in _KINDS.items():
         if hasattr(tokenizer, method):

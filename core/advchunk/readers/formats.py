@@ -104,14 +104,15 @@ def _detect(row: Registration, text: str, name: str, metadata: Mapping[str, Any]
 
 
 @cache
-def _rows() -> list[Registration]:
-    return registry.rows_of("reader")
+def _rows(column: str = "name") -> list[Registration]:
+    """Return the readers that have a value in a column of the table."""
+    return [row for row in registry.rows_of("reader") if getattr(row, column)]
 
 
 @cache
 def _beginnings() -> tuple[tuple[Registration, re.Pattern[str]], ...]:
     """Return the readers of formats that are detected by their beginning, with the patterns of these."""
-    return tuple((row, re.compile(row.begins)) for row in _rows() if row.begins)
+    return tuple((row, re.compile(row.begins)) for row in _rows("begins"))
 
 
 @cache
@@ -174,7 +175,11 @@ def read(document: Document, markup: str, options: Mapping[str, Any] | None = No
             metadata = {**reader.read_metadata(document.text), **metadata}
         own = document.offsets, document.markup, document.above, document.outline
         document = Document(document.text, document.id, layout, metadata, *own)
-        return refine_document(document, name) if _refined_beginning(name).match(document.text[:_HEAD]) else document
+        for row, begins in _refining(name):
+            if begins.match(document.text[:_HEAD]):
+                with report_reader(row.name, document.id):
+                    document = check_read(row.load().refine_layout(document), row.name, document.text)
+        return document
     rule = f"markup must be a format of text: {name}, which read_file reads from the bytes of a file, is none"
     require(not is_binary(name), rule, markup)
     with report_reader(name, document.id):
@@ -239,8 +244,8 @@ def check_read(derived: Any, name: str, text: str | None = None) -> Document:
 
 def _restore_layout(document: Document) -> Document | None:
     """Return a document with the layout that its metadata describe; None if they describe none."""
-    for row in _rows():
-        if row.metadata_keys and not document.metadata.keys().isdisjoint(row.metadata_keys):
+    for row in _rows("metadata_keys"):
+        if not document.metadata.keys().isdisjoint(row.metadata_keys):
             with report_reader(row.name, document.id):
                 restored: Document | None = row.load().restore_layout(document)
             if restored:
@@ -248,24 +253,11 @@ def _restore_layout(document: Document) -> Document | None:
     return None
 
 
-def refine_document(document: Document, markup: str) -> Document:
-    """Return a document in a format with the blocks that other readers find in it."""
-    for row in _refining(markup):
-        with report_reader(row.name, document.id):
-            document = check_read(row.load().refine_layout(document), row.name, document.text)
-    return document
-
-
 @cache
-def _refining(name: str) -> tuple[Registration, ...]:
-    """Return the rows of the readers that may find more blocks in the texts of a format."""
-    return tuple(row for row in registry.rows_of("reader", ours=True) if name in row.refines)
-
-
-@cache
-def _refined_beginning(name: str) -> re.Pattern[str]:
-    """Return a pattern of the beginnings of texts in which other readers may find more blocks."""
-    return re.compile("|".join(f"(?:{row.begins})" for row in _refining(name)) or "(?!)")
+def _refining(name: str) -> list[tuple[Registration, re.Pattern[str]]]:
+    """Return the readers that may find more blocks in the texts of a format, with patterns of their beginnings."""
+    rows = registry.rows_of("reader", ours=True)
+    return [(row, re.compile(row.begins)) for row in rows if name in row.refines]
 
 
 def compose_offsets(document: Document, derived: Document) -> Document:

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from advchunk.errors import BadModelOutput
-from advchunk.records import Ints, Units
+from advchunk.errors import BadModelOutput, require
+from advchunk.records import Ints, Units, evolve
 from advchunk.text.scripts import count_words
 
 
@@ -65,8 +65,10 @@ def count_units(units: Units, counter: Counter) -> Units:
     """Return units with ``sizes``, unless they have been counted."""
     if units.sizes is not None:
         return units
-    sizes = np.diff(units.edges) if counter is CHARACTERS else counts_of_distinct(counter, units.strings())
-    return Units(units.text, units.edges, sizes, units.strength)
+    edges = units.edges
+    sizes = edges[1:] - edges[:-1] if counter is CHARACTERS else counts_of_distinct(counter, units.strings())
+    require(len(sizes) == len(edges) - 1, "sizes must have a number for each unit", sizes)
+    return evolve(units, sizes=sizes)
 
 
 def _number(tokens: Any) -> int:

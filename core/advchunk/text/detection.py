@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from math import log
+from string import ascii_letters
 from typing import Any, Final, NamedTuple
 
 from advchunk.text.patterns import lazy_pattern
@@ -27,7 +28,7 @@ _KIN = {"da": "no", "no": "da", "id": "ms", "ms": "id"}  # so alike that either 
 _ENOUGH_ENGLISH = 3  # different words that are common in no other language
 _LEAST_KANA, _LEAST_HANGUL = 0.1, 0.1  # share of the letters of Japanese, and of Korean
 _CODE = lazy_pattern(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*")
-_ASCII, _NOT_ASCII_LETTER = lazy_pattern(r"[\x00-\x7f]+"), lazy_pattern(r"[^a-zA-Z]+")
+_ASCII, _NO_ASCII_LETTERS = lazy_pattern(r"[\x00-\x7f]+"), bytes({*range(128)}.difference(ascii_letters.encode()))
 _OTHER_LETTER = lazy_pattern(r"[^\x00-\x7f\W\d_]")
 _LETTERS = 100  # outside ASCII, of a text, that tell its script
 _LETTER, _NO_LETTER = 0.5, -1.0  # weight of a letter that a language has, and what one says that it does not have
@@ -109,7 +110,7 @@ def common_words(code: str) -> frozenset[str]:
 def _detect(sample: str) -> str:
     lowered = sample.lower()
     words = _split(lowered)
-    has_ascii_letters = sample.isascii() or not _OTHER_LETTER.search(sample)
+    has_ascii_letters = sample.isascii() or not _OTHER_LETTER.search(_ASCII.sub("", sample))
     if has_ascii_letters and len(_only_english().intersection(words)) >= _ENOUGH_ENGLISH:
         return "en"  # the most frequent case, in a tenth of the time
     script = _LATIN if has_ascii_letters else _script(sample)
@@ -119,10 +120,10 @@ def _detect(sample: str) -> str:
     totals, witnesses = _totals(evidence, lowered, words)
     best = max(totals)
     code = evidence.codes[totals.index(best)]
-    kin = (code, _KIN.get(code))
-    rival = max(total for total, other in zip(totals, evidence.codes, strict=True) if other not in kin)
     if script != _LATIN:
         return code
+    kin = _KIN.get(code)
+    rival = max([total for total, other in zip(totals, evidence.codes, strict=True) if other not in (code, kin)])
     is_enough = best >= max(_LEAST, _LEAST_SHARE * len(words)) and best - rival >= _LEAST_LEAD
     return code if is_enough and (len(words) >= _MANY_WORDS or len(witnesses) > 1) else UNDETERMINED
 
@@ -137,11 +138,10 @@ def _totals(evidence: _Evidence, lowered: str, words: Sequence[str]) -> tuple[li
     totals, witnesses = [0.0] * len(evidence.codes), set[str]()
     letters = "" if lowered.isascii() else _ASCII.sub("", lowered)
     for pieces, table in ((words, evidence.words), (letters, evidence.letters)):
-        for piece in pieces:
-            if weights := table.get(piece):
-                witnesses.add(piece)
-                for number, weight in weights:
-                    totals[number] += weight
+        for piece in filter(table.get, pieces):
+            witnesses.add(piece)
+            for number, weight in table[piece]:
+                totals[number] += weight
     return totals, witnesses
 
 
@@ -150,7 +150,7 @@ def _script(text: str) -> str:
     others = _ASCII.sub("", text)
     step = len(others) // _LETTERS + 1
     counts = Counter(map(_script_of, others[::step]))
-    counts[_LATIN] += len(_NOT_ASCII_LETTER.sub("", text)) // step
+    counts[_LATIN] += len(text.encode("ascii", "ignore").translate(None, _NO_ASCII_LETTERS)) // step
     counts.pop("", None)
     if counts["ko"] >= _LEAST_HANGUL * (counts["ko"] + counts["zh"]) > 0:
         counts["ko"] += counts.pop("zh", 0)

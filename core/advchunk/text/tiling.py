@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from advchunk.errors import require
-from advchunk.records import Units
+from advchunk.records import Strength, Units, evolve
 from advchunk.text.patterns import lazy_pattern
 from advchunk.text.scripts import has_unspaced, syllable_places, word_places
 
@@ -37,6 +37,7 @@ _WORD = lazy_pattern(rf"\S++{OWN_SPACE}?|\s++(?:\S++{OWN_SPACE}?)?")
 # Kinds of code points that may be in one grapheme with the next or the last one (Unicode's Grapheme_Cluster_Break).
 _JOINING = ("CR", "Extend", "L", "Prepend", "RI", "SpacingMark", "T", "V", "ZWJ")
 _SPACE = lazy_pattern(rf"(?P<own>{OWN_SPACE}?)\s*+")  # of which "own" belongs to the unit before
+_NO_UNITS = Units("", np.array([0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,10 @@ class RowTiler:
 
 def from_ends(text: str, ends: Iterable[int]) -> Units:
     """Tile ``text`` with units that end at ``ends``, in any order, and at the end of the text."""
-    return Units(text, np.array(sorted({0, *ends, len(text)}), dtype=np.int64))
+    edges = sorted({0, *ends, len(text)})
+    require(edges[0] == 0 and edges[-1] == len(text), f"units must end within 0 and {len(text)}", edges)
+    strength = np.array([Strength.SENTENCE] * len(edges))
+    return evolve(_NO_UNITS, text=text, edges=np.array(edges, dtype=np.int64), strength=strength)
 
 
 def has_one(text: str, pieces: Iterable[str]) -> bool:

@@ -1,6 +1,7 @@
 """Transcripts: which texts are read as one, and their turns."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from advchunk import Document, read_file
 from advchunk.readers import formats, markdown
-from advchunk.readers.conversations import heads, transcripts
+from advchunk.readers.conversations import BEGINS, HAS_COLON, SIGN, heads, transcripts
 from conversation_texts import OTHERS, TRANSCRIPTS
 from growing import check_growth
 
@@ -151,6 +152,8 @@ def test_any_text_is_read_with_all_its_letters(text):
     check_offsets(document, text)
     spans = [block.span for block in formats.read(Document(text), "markdown").blocks]
     assert [block.span for block in markdown.blocks(text)] == spans or spans
+    slow = BEGINS.removeprefix(SIGN).replace(HAS_COLON, "")  # what is told at once is left out
+    assert bool(re.match(BEGINS, text)) == bool(re.match(slow, text))
 
 
 HOSTILE = [

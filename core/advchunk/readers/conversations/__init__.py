@@ -11,12 +11,13 @@ _ROLE = (
     "user|assistant|human|ai|bot|model|agent|host|guest|interviewer|interviewee|moderator|speaker|spk|caller|operator"
 )
 _NAME = rf"(?:[^\W\d_a-z][^\n:：\"“|<>{{}}=]{{0,160}}?|(?:{_ROLE})(?:[ _]?\d{{1,3}})?)"
+HAS_COLON = r"(?=[^\n:：]{0,180}+[:：])"  # so far ahead, a name or a time stamp has one
 _LABEL = (
     rf"[ \t]*+(?:\d{{1,2}}[ \t]{{2,}}+)?(?:>{{2,3}}[ \t]*+)?(?:[QA][.:][ \t]|[*_]{{0,3}}{_STAMP}"
-    rf"|[*_]{{0,3}}{_NAME}(?:[*_]{{0,3}}[ \t]?(?::(?=[\s*_])|：)|[ \t|*_]{{1,4}}{_STAMP}))"
+    rf"|{HAS_COLON}[*_]{{0,3}}{_NAME}(?:[*_]{{0,3}}[ \t]?(?::(?=[\s*_])|：)|[ \t|*_]{{1,4}}{_STAMP}))"
 )
-_SIGN = r"(?=[^:：]*+[:：]|(?:[^\n]*+\n){0,60}?[ \t\d>]*+[QA]\.)"  # most prose has none, and is told so at once
-BEGINS = rf"{_SIGN}[\ufeff\s]*+(?:[^\n]*+\n){{0,60}}?{_LABEL}"
+SIGN = r"(?=[^:]*+:|[^：]*+：|(?:[^\n]*+\n){0,60}?[ \t\d>]*+[QA]\.)"  # most prose has none, and is told so at once
+BEGINS = rf"{SIGN}[\ufeff\s]*+(?:[^\n]*+\n){{0,60}}?{_LABEL}"
 """What the first lines of a transcript have, at least: a name with a colon, or with a time stamp."""
 
 # Slack's exports, DiscordChatExporter's, and chat messages of Microsoft Graph.

@@ -42,10 +42,10 @@ _NUMBER = re.compile(r"[ _#-]*\d+\w?$")
 _ENDS_SENTENCE = re.compile(r"""[.?!…。？！—–-]["”'’»)\]*_]*$|(?<=[^\W\d_])(?: ?,|\})$""")
 _PLAIN_WORD = re.compile(r"(?<!\S)[^\W\d_]+(?:['’-][^\W\d_]+)*[.,;:?!]?(?!\S)")
 _NEAR = 600  # characters of a line up to the colon or the time after a name, at most
-_SIGNS = ":", "：", "Q.", "A."  # one of them is in every head
+SIGNS = ":", "：", "Q.", "A."  # one of them is in every head
 _LONG = 8  # plain words in the first line of what is more than a value
 _MAX_WORDS = 7
-_FEW = 4  # turns, at least
+FEW = 4  # turns, at least
 _SHARE, _SHARE_STAMPED = 0.5, 0.3  # of the paragraphs, or of the lines, that begin with a turn
 
 
@@ -82,7 +82,7 @@ def _lines(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]
     for start, end in spans:
         line = start
         while line < end:
-            if has_one(text[line : min(line + _NEAR, end)].partition("\n")[0], _SIGNS):
+            if has_one(text[line : min(line + _NEAR, end)].partition("\n")[0], SIGNS):
                 lines.append((line, end))
             after = text.find("\n", line, end)
             line = after + 1 if after >= 0 else end
@@ -121,7 +121,7 @@ def is_conversation(heads: Sequence[TurnHead], text: str, paragraphs: Iterable[t
     counts = Counter(names)
     singles = sum(count == 1 for count in counts.values())
     stamped = sum(bool(head.stamps) for head in heads) > len(heads) * _SHARE
-    if len(names) < _FEW or len(counts) - singles < (1 if stamped else 2) or singles > len(names) / 3:
+    if len(names) < FEW or len(counts) - singles < (1 if stamped else 2) or singles > len(names) / 3:
         return False
     spans, least = list(paragraphs), _SHARE_STAMPED if stamped else _SHARE
     if len(heads) / max(len(spans), 1) < least:  # neither of the shares below can be higher

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from advchunk.readers import markdown
 from advchunk.readers.conversations.derivation import Derivation, times
-from advchunk.readers.conversations.heads import TurnHead, find_heads, is_conversation
+from advchunk.readers.conversations.heads import FEW, SIGNS, TurnHead, find_heads, is_conversation
 from advchunk.records import Block, Document, Span, written_metadata
 from advchunk.text.tiling import flatten, next_non_space, paragraph_edges
 
@@ -56,6 +56,8 @@ def detect_transcript(text: str, name: str = "", metadata: Mapping[str, Any] | N
 def refine_layout(document: Document) -> Document:
     """Return a document with turns among its blocks, if it is plainly a transcript; its text stays as it is."""
     text, blocks = document.text, document.blocks or ()
+    if sum(map(text.count, SIGNS)) < FEW:
+        return document
     heads = _heads(text, blocks)
     if not is_conversation(heads, text, _paragraphs(blocks)):
         return document

@@ -99,7 +99,7 @@ def sentences(text: str, language: str = AUTO, *, by_paragraph: bool = False, st
     code = language_code(language_of(text, language))
     seen = text.replace(";", "\u037e") if code == "el" else text  # the question mark of Greek
     stops, own_words, own_habits, ends = find_stops(seen), get_words(code), get_habits(code), list[int]()
-    signs = [sign for sign in LEADER_SIGNS if sign in text]
+    signs, marks = [sign for sign in LEADER_SIGNS if sign in text], opening_marks(text, 0, len(text))
     edges = paragraph_edges(text)
     for start, end in pairwise(sorted({*edges, *starts}) if starts else edges):
         piece = text[start:end]
@@ -110,7 +110,7 @@ def sentences(text: str, language: str = AUTO, *, by_paragraph: bool = False, st
         if by_paragraph and last - first >= _TELLING:
             detected = tell_language(text[first : first + _TELLING], code)
             words, habits = get_words(detected), get_habits(detected)
-        ends += _sentence_ends(Paragraph(seen, first, last, words), stops, habits, signs)
+        ends += _sentence_ends(Paragraph(seen, first, last, words, marks), stops, habits, signs)
     return owning_space(text, ends, starts)
 
 
@@ -165,8 +165,10 @@ def _phrase_ends(text: str, start: int, end: int) -> Iterator[int]:
 
 def _stop_ends(paragraph: Paragraph, start: int, end: int, stops: Sequence[int], habits: Habits) -> list[int]:
     """Return the ends of the sentences in ``text[start:end]`` that end with one of the ``stops`` in it."""
+    if not stops:
+        return []
     first, text, matched, openers, ends = start, paragraph.text, start, paragraph.words.openers, list[int]()
-    marks = opening_marks(text, start, end)
+    marks = opening_marks(text, start, end, paragraph.marks)
     for at in stops:
         if at < matched:  # within the last match
             continue

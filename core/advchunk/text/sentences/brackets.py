@@ -12,12 +12,12 @@ _OPENING = lazy_pattern(
     r"""(?<![^\s(\[{–—\-：，。\u3040-\u9fff])(?:[“„«]|["»](?=[^\s"])|``(?=\w))|(?<![:;=-])\(|[（「『《【]"""
 )
 _CLOSING = {"``": "''", **dict(zip('"“„«»(（「『《【', '"”“»«)）」』》】', strict=True))}
-_OPENING_MARKS = ["`", *(mark for mark in _CLOSING if len(mark) == 1)]
+_OPENING_MARKS = ["`", *(mark for mark in _CLOSING if len(mark) == 1)]  # the first character of each
 
 
-def opening_marks(text: str, start: int, end: int) -> list[str]:
-    """Return the marks in a part of a text with which brackets and quotes open, the first character of each."""
-    return [mark for mark in _OPENING_MARKS if text.find(mark, start, end) >= 0]
+def opening_marks(text: str, start: int, end: int, among: Iterable[str] = _OPENING_MARKS) -> list[str]:
+    """Return those of some marks with which brackets and quotes open that are in a part of a text."""
+    return [mark for mark in among if text.find(mark, start, end) >= 0]
 
 
 def is_enclosed(text: str, marks: Iterable[str], first: int, at: int, end: int) -> bool:

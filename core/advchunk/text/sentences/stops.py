@@ -83,12 +83,13 @@ def find_stops(text: str) -> list[int]:
 
 @dataclass
 class Paragraph:
-    """The paragraph ``text[start:end]``, and the words of its language."""
+    """The paragraph ``text[start:end]``, the words of its language, and the opening marks in all of the text."""
 
     text: str
     start: int
     end: int
     words: Words
+    marks: list[str]
 
     @cached_property
     def is_cased(self) -> bool:
