@@ -14,14 +14,7 @@ from llama_index.core import VectorStoreIndex
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.schema import NodeRelationship
 
-from advchunk import (
-    Chunk,
-    Document,
-    MSTSemanticChunker,
-    OptimalSemanticChunker,
-    Span,
-    UniversalSemanticChunker,
-)
+from advchunk import Chunk, Document, MSTSemanticChunker, OptimalSemanticChunker, Span, UniversalSemanticChunker
 from advchunk.models.context_vectors import add_context, chunk_vectors, neighbor_sums, sentence_rows, units_in
 from advchunk.models.signals import unit_rows
 from advchunk.models.static import default_embedder

@@ -186,10 +186,7 @@ def failing(address, url, path):
         raise OSError(msg)
 
     refuse.model_name = address
-    settings = {
-        "retries": 0,
-        "options": {"extra_headers": {"X-Api-Key": HEADER, "Authorization": f"Bearer {HEADER}"}},
-    }
+    settings = {"retries": 0, "options": {"extra_headers": {"X-Api-Key": HEADER, "Authorization": f"Bearer {HEADER}"}}}
     embedder = OpenAIEmbedder(url, "m", **settings)
     chunks = [replace(chunk, vector=np.ones(3, np.float32)) for chunk in RecursiveChunker().chunk("Tea is hot.")]
     Retriever({"a": chunks}, embedder=embedder).save(path)

@@ -95,9 +95,6 @@ def test_the_chunker_without_a_price_is_the_program(name):
     words = Terms(golden["ids"].astype(np.int64), golden["edges"].astype(np.int64), int(golden["size"][0]))
     plain = {"min_segment_tokens": 0, "prior_strength": 0.2, "segment_cost": 0.0}
     number = len(GOLDEN[f"{name}/known/cuts"]) - 1
-    for mode, params in {
-        "known": {"n_segments": number, "segment_cost": 9.0},
-        "unknown_nodur": {},
-    }.items():
+    for mode, params in {"known": {"n_segments": number, "segment_cost": 9.0}, "unknown_nodur": {}}.items():
         figures = divided(BayesSegChunker(**{**plain, **params}), words).figures
         assert figures["log_likelihood"] == pytest.approx(GOLDEN[f"{name}/{mode}/log_likelihood"][0], rel=1e-8)
