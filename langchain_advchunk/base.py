@@ -179,14 +179,14 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
     def _metadata(self, document: Document, place: TextPlace, chunk: Chunk, chunks: list[Chunk]) -> dict[str, Any]:
         is_whole, source = place.spans is None, document.id
-        values: dict[str, Any] = {"chunk_index": chunk.index} if is_whole else {}
-        values |= {"token_count": chunk.tokens, "level": chunk.level}
+        values: dict[str, Any] = {"chunk_index": chunk.index, "token_count": chunk.tokens, "level": chunk.level}
         spans = chunk.spans_in(document.page_content)
         if not is_whole:
+            del values["chunk_index"]
             spans, source = place.spans_of(spans), written_metadata(document.metadata).get("source_id")
             chunk = place.with_lines(chunk, document.page_content)
         if self.add_start_index and spans:
-            values |= {"start_index": spans[0].start, "end_index": spans[-1].end}
+            values["start_index"], values["end_index"] = spans[0].start, spans[-1].end
         if len(spans) > 1:
             values["spans"] = flatten_spans(spans)
         if chunk.parent is not None:

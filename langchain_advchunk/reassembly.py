@@ -85,6 +85,8 @@ def text_place(document: Document) -> TextPlace:
     one.
     """
     content, written = document.page_content, written_metadata(document.metadata)
+    if not written and "start_index" not in document.metadata:  # most often
+        return TextPlace()
     part = to_framework_chunk(document, written)
     if part.spans and content.endswith(part.text):
         return TextPlace(part.spans, len(content) - len(part.text), written.get("start_line"))

@@ -537,9 +537,9 @@ class Locator:
             metadata |= {"section": path[-1], "title_path": " > ".join(path)} if path else {}
             metadata |= self._inner_headings(spans[0]) if len(spans) == 1 else {}
         if (starts := self._line_starts) and spans:
-            text, first, last = self._document.text, spans[0], spans[-1]
-            start = min(first.end - len(text[slice(*first)].lstrip()), first.end - 1)
-            end = max(last.start + len(text[slice(*last)].rstrip()) - 1, start)
+            text, (first, first_end), (last, last_end) = self._document.text, spans[0], spans[-1]
+            start = min(first_end - len(text[first:first_end].lstrip()), first_end - 1)
+            end = max(last + len(text[last:last_end].rstrip()) - 1, start)
             lines = bisect_right(starts, start), bisect_right(starts, end)
             metadata["start_line"], metadata["end_line"] = lines
             if self._document.markup == "code":

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from math import log
+from math import inf, log
 from string import ascii_letters
 from typing import Any, Final, NamedTuple
 
@@ -122,9 +122,9 @@ def _detect(sample: str) -> str:
     code = evidence.codes[totals.index(best)]
     if script != _LATIN:
         return code
-    kin = _KIN.get(code)
-    rival = max([total for total, other in zip(totals, evidence.codes, strict=True) if other not in (code, kin)])
-    is_enough = best >= max(_LEAST, _LEAST_SHARE * len(words)) and best - rival >= _LEAST_LEAD
+    for own in {code, _KIN.get(code, code)}.intersection(evidence.codes):
+        totals[evidence.codes.index(own)] = -inf
+    is_enough = best >= max(_LEAST, _LEAST_SHARE * len(words)) and best - max(totals) >= _LEAST_LEAD
     return code if is_enough and (len(words) >= _MANY_WORDS or len(witnesses) > 1) else UNDETERMINED
 
 

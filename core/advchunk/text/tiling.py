@@ -54,7 +54,7 @@ class RowTiler:
 def from_ends(text: str, ends: Iterable[int]) -> Units:
     """Tile ``text`` with units that end at ``ends``, in any order, and at the end of the text."""
     edges = sorted({0, *ends, len(text)})
-    require(edges[0] == 0 and edges[-1] == len(text), f"units must end within 0 and {len(text)}", edges)
+    require(edges[0] == 0 and edges[-1] == len(text), "units must end inside the text", edges)
     strength = np.array([Strength.SENTENCE] * len(edges))
     return evolve(_NO_UNITS, text=text, edges=np.array(edges, dtype=np.int64), strength=strength)
 
