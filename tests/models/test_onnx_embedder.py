@@ -122,6 +122,11 @@ def test_it_is_pickled_without_its_graph(exported):
     assert identity(again) == identity(embedder)
 
 
+def test_it_computes_in_as_many_threads_as_the_environment_says(exported, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert OnnxEmbedder(exported)._session.get_session_options().intra_op_num_threads == 3
+
+
 def test_a_name_is_downloaded_without_the_weights_of_torch(exported, monkeypatch):
     asked = []
 

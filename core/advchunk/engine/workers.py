@@ -67,8 +67,8 @@ def run_in_processes(
     There is no fork, which would share threads and GPUs. Processes map the arrays inside ``process`` and ``setup``
     (called once in each) from a file, so that all share their memory. If one dies, another takes its place, and its
     items are done again, each alone; an item is given up once it has killed three alone.
-    Messages of the log are those of the calling process. If the caller stops early, the processes are killed. They
-    divide the cores: OMP_NUM_THREADS, unless it is set, is the share of each.
+    Messages of the log are those of the calling process. If the caller stops early, the processes are killed. Each has
+    its share of the cores as OMP_NUM_THREADS, unless that is set.
 
     ``items`` are read as needed, some batches per process at a time; a batch has a total ``size`` of 2^14 at first,
     then up to 2^19. ``process`` and ``setup`` must be picklable. Raises `ConfigurationError` if the processes cannot

@@ -22,11 +22,8 @@ def as_scorer(model: Any) -> Scorer:
     texts that it leaves out come last. Raises `ConfigurationError` for anything else, such as an embedder.
     """
     calls = [call for method, call in _CALLS.items() if callable(getattr(model, method, None))]
-    require(
-        bool(calls) or (callable(model) and not is_embedder(model)),
-        "scorer must be a function, or a model that scores",
-        model,
-    )
+    is_function = callable(model) and not is_embedder(model)
+    require(bool(calls) or is_function, "scorer must be a function, or a model that scores", model)
     return partial(_check, partial(calls[0], model) if calls else model)
 
 

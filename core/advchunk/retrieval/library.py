@@ -119,7 +119,7 @@ class Library:
 
     def _survey(self, reader: FileReader, files: Sequence[str]) -> tuple[dict[str, str], dict[str, Any], list[str]]:
         """Return the names and the states of files by their places, and the places of those that have changed."""
-        names = {name if name == "-" else str(Path(name).absolute()): name for name in files}  # wherever it runs
+        names = {name if name == "-" else str(Path(name).absolute()): name for name in files}  # from any folder
         states = {place: _state(name, reader) for place, name in names.items()}
         before = {place: note["state"] for place, note in self._files.items()}
         changed = [place for place, state in states.items() if state is None or state != before.get(place)]

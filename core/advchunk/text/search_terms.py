@@ -233,7 +233,7 @@ class SearchVocabulary:
         return np.frombuffer(bytes(self._counted), dtype=bool)
 
     def words_with(self, terms: Iterable[str]) -> tuple[Ints, Ints]:
-        """Return the words that have each of some terms, and the numbers of these: (p,) each."""
+        """Return the pairs of a word and one of some terms that it has: the numbers of both, (p,) each, by term."""
         words = [np.array(self._having.get(term, ()), dtype=np.int64) for term in terms]
         owners = np.repeat(np.arange(len(words)), [*map(len, words)])
         return np.concatenate([np.zeros(0, np.int64), *words]), owners
