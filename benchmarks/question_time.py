@@ -3,7 +3,7 @@ See RETRIEVAL.md.
 
 python benchmarks/question_time.py --data DIR [--sets chroma ohr/law ...] [--embedder minilm] [--only index store]
     [--every 1] [--store DIR] [--processes N]
-python benchmarks/question_time.py --data DIR --only coverage scorer [--scorer minilm] [--sets ...] [--every 1]
+python benchmarks/question_time.py --data DIR --only coverage scorer units [--scorer minilm] [--sets ...] [--every 1]
 
 DIR holds a folder for each set, with texts and questions.jsonl. Every row returns passages or chunks that are whole and
 within the budget, and is scored by the characters of the answers in them. The rows:
@@ -21,6 +21,7 @@ store  the first 50 hits by vectors of LangChain's chunks of 800 characters: as 
 coverage  the best coverage of a passage for each question, with and without the documents that answer it
 scorer  question time by words alone in 200 tokens, and what the cosines of a model add, by thirds of the share of the
        question's words that the sentences of the answer have
+units  the same for the vectors of sentences that an index keeps (``vectors="units"``), without a scorer
 
 The time of a question is that of search and of what follows in 1,000 tokens, with the questions one after another; that
 of indexing is the time to split, to embed, and to build the index.
@@ -48,6 +49,7 @@ from runner import table as markdown
 
 from advchunk import Chunk, Document, RecursiveChunker, Span
 from advchunk.building.positions import count_tokens
+from advchunk.chunkers.vectors import Vectors
 from advchunk.evaluation import Question, read_corpus, read_questions
 from advchunk.evaluation.metrics.statistics import paired_difference
 from advchunk.models.cache import with_cache
@@ -194,9 +196,10 @@ def fill(ranked: Iterable[Piece], budget: int) -> list[Piece]:
 # An index of ours.
 
 
-def retriever_of(data: Set, size: int = SIZE, cutter: PassageCutter | None = None) -> Retriever:
+def retriever_of(data: Set, size: int = SIZE, cutter: PassageCutter | None = None, **chunking: Any) -> Retriever:
     """Return the index of chunks of a size."""
-    groups = RecursiveChunker(max_tokens=size, language=data.language).chunk_many(data.documents)
+    chunker = RecursiveChunker(max_tokens=size, language=data.language, embedder=data.embedder, **chunking)
+    groups = chunker.chunk_many(data.documents)
     by_name = {document.id: group for document, group in zip(data.documents, groups, strict=True)}
     return Retriever(by_name, embedder=data.embedder, language=data.language, cutter=cutter)
 
@@ -509,16 +512,16 @@ def coverage_row(data: Set) -> list[Any]:
     return [data.name, len(data.questions), f"{area:.3f}", *cells]
 
 
-def scorer_rows(sets: Sequence[Set], model: Any) -> list[list[Any]]:
-    """Return the recall by words alone, and what a model adds: to all questions of each set, and of all, and to each
-    third by `Set.shared_words`.
+def scorer_rows(sets: Sequence[Set], scorer: Any = None, vectors: Vectors = "none") -> list[list[Any]]:
+    """Return the recall by words alone, and what a scorer, or the vectors of the index, add: to all questions of each
+    set, and of all, and to each third by `Set.shared_words`.
     """
     parts = list[list[Floats]]()  # words alone, and both: (2, questions) each
     for data in sets:
-        cutters = [PassageCutter(scorer=scorer) for scorer in (None, with_cache(as_embedder(model), {}))]
+        cutters = [PassageCutter(scorer_weight=0.0), PassageCutter(scorer=scorer)]
         recalls = [
-            [100 * scores(pieces_of(own.passages(asked.text, 200)), asked)[0] for asked in data.questions]
-            for own in [retriever_of(data, cutter=cutter) for cutter in cutters]
+            [100 * scores(pieces_of(retriever.passages(asked.text, 200)), asked)[0] for asked in data.questions]
+            for retriever in [retriever_of(data, cutter=cutter, vectors=vectors) for cutter in cutters]
         ]
         order = np.argsort([data.shared_words(question) for question in data.questions], kind="stable")
         parts.append([np.array(recalls)[:, own] for own in (order, *np.array_split(order, 3))])
@@ -654,7 +657,9 @@ def main() -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--embedder", help="minilm, or a model name; by default the embedded one")
-    parser.add_argument("--only", nargs="+", choices=("index", "store", "coverage", "scorer"), default=[*PARTS])
+    parser.add_argument(
+        "--only", nargs="+", choices=("index", "store", "coverage", "scorer", "units"), default=[*PARTS]
+    )
     parser.add_argument("--scorer", default="minilm", help="an embedder beside the words")
     parser.add_argument("--store", type=Path, help="folder for scores, to resume from")
     parser.add_argument("--every", type=int, default=1, help="use every so many questions")
@@ -666,7 +671,8 @@ def main() -> None:
     scored = "words alone", "all questions", "that share fewest words", "the middle third", "that share most"
     extra: dict[str, tuple[Callable[[Sequence[Set]], list[list[Any]]], Sequence[Any]]] = {
         "coverage": (lambda sets: list(map(coverage_row, sets)), ("AUROC", *LEAST)),
-        "scorer": (partial(scorer_rows, model=args.scorer), scored),
+        "scorer": (lambda sets: scorer_rows(sets, scorer=with_cache(as_embedder(args.scorer), {})), scored),
+        "units": (partial(scorer_rows, vectors="units"), scored),
     }
     for of, (rows, head) in extra.items():
         if of in args.only:

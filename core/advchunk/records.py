@@ -121,8 +121,7 @@ class Block:
         else 0.
     title : the text of a heading without markup; None if that is the text of the block. The speaker of a turn. The
         summary of a quote that is kept whole, "" for a table of contents. In source code the name of a definition, ""
-        for other statements, and None for a block that continues the one before; in data the path of a record, or of
-        the caption of a table.
+        for other statements, None for a block that continues the one before; in data the path of a record or caption.
     places : its places on pages; several if it continues in another column or page.
     metadata : metadata of the chunks that have text of it, JSON-able (see `building.layout.Locator`): ``speakers``,
         ``start_time``, ``clause`` ...
@@ -161,8 +160,7 @@ class Document:
         according to its ``markup``.
     metadata : JSON-able; ``title`` is context for every chunk.
     markup : the format from which a reader derived the text: "tei", "html", "pages" ...
-    offsets : (len(text) + 1,) non-decreasing offsets of each character, and of the end, in the original from which
-        ``text`` was derived.
+    offsets : (len(text) + 1,) non-decreasing offsets of each character, and of the end, in the original of ``text``.
     above : level and title of each heading that the text is under, outermost first, if it is a part of a document.
     outline : number of numbered units in the blocks, by kind (`readers.outline`): articles, paragraphs "(1)" ...
 
@@ -499,13 +497,11 @@ class Segmentation:
     Parameters
     ----------
     cuts : (k + 1,) unit indices; see the module docstring.
-    labels : (n,) labels, if distant units with the same label form one chunk; ``cuts`` are then the edges of their
-        runs.
+    labels : (n,) labels, if distant units with the same label form one chunk; ``cuts`` are then edges of their runs.
     reason : one word for why it cuts, or one word for each inner cut.
     gaps : (n - 1,) scores, nan where a gap has none.
     threshold : score of a gap above which the algorithm cuts; None if it has no such score.
-    figures : intermediate results by name: thresholds, weights, totals. A costly one may be a function that computes
-        it.
+    figures : intermediate results by name: thresholds, weights, totals. A costly one may be a function.
     rows : (n, d) unit rows, used to join a short piece to the more similar neighbor.
     origins : the `Origin` of each inner cut, or one for all; None if it follows from sizes and reasons
         (`with_origins`).
@@ -593,7 +589,7 @@ class Figures(Mapping[str, Any]):
         return f"{{{', '.join(items)}}}"
 
 
-_NOT_KEPT = {"vector", "rows", "row_spans", "row_texts"}
+_NOT_KEPT = {"vector", "rows", "row_texts"}
 
 
 def check_metadata(value: Any, levels: int = _LEVELS) -> None:
@@ -615,7 +611,8 @@ def chunk_to_dict(chunk: Chunk) -> dict[str, Any]:
 
 def chunk_from_dict(values: dict[str, Any]) -> Chunk:
     """Return the chunk of `chunk_to_dict`, also if it was JSON."""
-    spans = {name: tuple(Span(*span) for span in values[name]) for name in ("spans", "source_spans")}
+    names = "spans", "source_spans", "row_spans"
+    spans = {name: tuple(Span(*span) for span in values.get(name, ())) for name in names}
     return Chunk(**{**values, **spans})
 
 

@@ -223,8 +223,7 @@ def lazy_names(
     package : its ``__name__``.
     modules : the public names that each module defines, separated by spaces; a module is ``".module"`` or
         ``"package.module"``.
-    classes : ``".module:Suffix"``, a module whose ``__all__`` are further names, which end in the suffix and are listed
-        late.
+    classes : ``".module:Suffix"``, a module whose ``__all__`` are further names, with this suffix, listed late.
     """
     home, places = sys.modules[package], {name: path for path, names in modules.items() for name in names.split()}
     LAZY_NAMES[package] = places

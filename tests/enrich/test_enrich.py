@@ -10,15 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from advchunk import (
-    Chunk,
-    ConfigurationError,
-    Document,
-    OpenAIChat,
-    RecursiveChunker,
-    SemanticClusterChunker,
-    Span,
-)
+from advchunk import Chunk, ConfigurationError, Document, OpenAIChat, RecursiveChunker, SemanticClusterChunker, Span
 from advchunk.chunkers.reassembly import FrameworkChunk, reassemble
 from advchunk.enrich import (
     ContextPrompts,

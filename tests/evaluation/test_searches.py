@@ -9,15 +9,7 @@ from click.testing import CliRunner
 from advchunk import Chunk, Span
 from advchunk.building.positions import ChunkPositions
 from advchunk.cli import main
-from advchunk.evaluation import (
-    Candidate,
-    baselines,
-    candidate,
-    compare,
-    evaluate,
-    searches_of,
-    size_matched,
-)
+from advchunk.evaluation import Candidate, baselines, candidate, compare, evaluate, searches_of, size_matched
 from advchunk.evaluation.comparison import harness
 from advchunk.evaluation.comparison.comparisons import leaders
 from advchunk.evaluation.comparison.harness import Result, run
@@ -54,10 +46,7 @@ def plainly_ranked(index, search):
         common = [i for i in by_words if words[i] > 0][:100]
         by_bm25 = Ranking(np.array(common, int), np.array([words[i] for i in common]), floor=0.0)
         first = combine(
-            None if search.mode == "lexical" else dense,
-            None if search.mode == "dense" else by_bm25,
-            search,
-            positions,
+            None if search.mode == "lexical" else dense, None if search.mode == "dense" else by_bm25, search, positions
         ).chunks.tolist()
         rest = by_words if search.mode == "lexical" else by_vectors
         rankings.append(first + [i for i in rest if i not in first])

@@ -82,11 +82,7 @@ def test_a_row_comes_with_the_head_of_its_table_and_the_headings_and_they_count(
 
 OFFICES = {
     "pipes": ("| Office | Phone |\n| --- | --- |\n", "| {} | {} |\n", ""),
-    "html": (
-        "<table>\n<tr><th>Office</th><th>Phone</th></tr>\n",
-        "<tr><td>{}</td><td>{}</td></tr>\n",
-        "</table>\n",
-    ),
+    "html": ("<table>\n<tr><th>Office</th><th>Phone</th></tr>\n", "<tr><td>{}</td><td>{}</td></tr>\n", "</table>\n"),
 }
 
 

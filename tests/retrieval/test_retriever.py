@@ -7,13 +7,7 @@ from threading import Event
 import numpy as np
 import pytest
 
-from advchunk import (
-    Chunk,
-    ConfigurationError,
-    RecursiveChunker,
-    Span,
-    UniversalSemanticChunker,
-)
+from advchunk import Chunk, ConfigurationError, RecursiveChunker, Span, UniversalSemanticChunker
 from advchunk.building.positions import DocumentPlaces
 from advchunk.models.static import default_embedder
 from advchunk.retrieval import PassageCutter, Retriever, Search, StoredRetriever
@@ -292,6 +286,22 @@ def test_vectors_of_chunks_are_kept_and_the_others_embedded():
     plain = RecursiveChunker(max_tokens=10).chunk(TEXTS["law.txt"])
     Retriever({"tea.txt": with_rows, "law.txt": plain}, embedder=embed)
     assert asked == [chunk.embed_text for chunk in plain]
+
+
+@pytest.mark.parametrize("text", [None, TEXTS["ships.txt"]])
+def test_the_sentences_whose_vectors_are_kept_are_found_beyond_words(text):
+    def embed(texts):
+        return [[float("key" in text or "lock" in text), 1.0] for text in texts]
+
+    def passages(weight):
+        cutter = PassageCutter(scorer_weight=weight)
+        retriever = Retriever({"ships.txt": own}, embedder=embed, cutter=cutter, tokenizer="words")
+        retriever.add("ships.txt", own, text=text)
+        return [passage.text for passage in retriever.passages("What fits the lock?", 8)]
+
+    own = RecursiveChunker(max_tokens=60, embedder=embed, tokenizer="words", vectors="units").chunk(TEXTS["ships.txt"])
+    assert "key" in passages(0.4)[0]
+    assert passages(0.4) != passages(0.0)
 
 
 def test_a_lexical_retriever_calls_no_model():

@@ -101,13 +101,22 @@ def test_a_file_is_what_a_retriever_in_memory_saves_and_loads(tmp_path, monkeypa
 
 def test_chunks_with_several_rows(tmp_path):
     rng = np.random.default_rng(0)
-    groups = {
-        name: [replace(chunk, rows=rng.normal(size=(1 + i % 3, 256))) for i, chunk in enumerate(chunks_of(name))]
-        for name in TEXTS
-    }
-    stored = StoredRetriever(tmp_path / "a.index", mode="dense")
+    groups = {name: RecursiveChunker(max_tokens=20, vectors="units").chunk(text) for name, text in TEXTS.items()}
+    groups["tea"] = [
+        replace(c, rows=rng.normal(size=(1 + i % 3, 256)), row_spans=()) for i, c in enumerate(groups["tea"])
+    ]
+    memory, stored = Retriever(groups), StoredRetriever(tmp_path / "a.index")
     stored.add_many(groups)
-    assert_alike(stored, Retriever(groups, mode="dense"))
+    for retriever in memory, stored:
+        retriever.remove("ships")
+        retriever.add("ships", groups["ships"])
+    memory.save(tmp_path / "b.index")
+    for other in stored, Retriever.load(tmp_path / "b.index"):
+        assert_alike(other, memory)
+        for question in QUESTIONS:
+            hits, expected = (own.passages(question, 50)[0].hits for own in (other, memory))
+            assert [hit.row_scores for hit in hits] == [hit.row_scores for hit in expected]
+    assert any(hit.row_scores for hit in hits)
 
 
 def test_an_index_of_words_and_vectors_serves_every_mode(tmp_path):

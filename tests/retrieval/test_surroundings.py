@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 
 from advchunk import Chunk, ConfigurationError, RecursiveChunker, Span
 from advchunk.errors import StoreUnavailable
-from advchunk.retrieval import (
-    FolderTexts,
-    Hit,
-    Neighborhood,
-    PassageCutter,
-    Retriever,
-    as_surroundings,
-)
+from advchunk.retrieval import FolderTexts, Hit, Neighborhood, PassageCutter, Retriever, as_surroundings
 from chunk_table import ChunkTable, fill
 
 FILLER = [f"Shed {i} holds {thing} and tar." for i, thing in enumerate(["rope", "nets", "oars", "sails"] * 12)]

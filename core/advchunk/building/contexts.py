@@ -1,6 +1,4 @@
-"""Blocks that are split over the limits: the levels at which tables and formulas are, and what their later pieces need
-to be read.
-"""
+"""Blocks that are split over the limits: the levels of tables and formulas, and what later pieces need to be read."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable

@@ -663,8 +663,7 @@ class _Minimum(NamedTuple):
 def _join_short(
     sizes: RunSizes, pieces: Sequence[Sequence[int]], limits: Limits, vectors: Floats | None, minimum: _Minimum
 ) -> list[Sequence[int]]:
-    """Join each piece under the minimum, or without a word, with a neighbor that has room for it, but not across a hard
-    break.
+    """Join each piece under the minimum, or without a word, with a neighbor that has room, but not across a hard break.
 
     A neighbor is preferred if joining it separates no heading from its text; then the one below a scrap that leads to
     it; then one that is short too, because the mean of a long piece is similar to everything; then the more similar

@@ -34,7 +34,7 @@ from advchunk.text.counters import Counter
 
 _Answer = TypeVar("_Answer")
 _Asked: TypeAlias = tuple[Job[Floats | None], Callable[[Floats | None], _Answer]]
-_NOT_KEPT: dict[str, Any] = {"vector": None, "rows": None, "row_spans": (), "row_texts": ()}
+_NOT_KEPT: dict[str, Any] = {"vector": None, "rows": None, "row_texts": ()}
 
 
 class BaseRetriever(ABC):
@@ -162,7 +162,7 @@ class BaseRetriever(ABC):
     def _finding(self, query: str, k: int, answer: AnswerLength | None, highlights: bool) -> _Asked[list[Hit]]:
         check_sizes(k=k)
 
-        def use(chunks: Collection[Chunk], ranking: Ranking, search: Search) -> list[Hit]:
+        def use(chunks: Collection[Chunk], ranking: Ranking, search: Search, _: Floats | None) -> list[Hit]:
             hits = chunks.hits(chunks.first(ranking, k, search.merge))
             return self._cutter.highlights(query, hits) if highlights else hits
 
@@ -209,25 +209,25 @@ class BaseRetriever(ABC):
     ) -> _Asked[list[Passage]]:
         check_sizes(budget=budget)
 
-        def use(chunks: Collection[Chunk], ranking: Ranking, search: Search) -> list[Passage]:
+        def use(chunks: Collection[Chunk], ranking: Ranking, search: Search, vector: Floats | None) -> list[Passage]:
             own = budget, self._counter, self._cutter
-            return chunks.passages(query, ranking, *own, merge=search.merge, **options)
+            return chunks.passages(query, ranking, *own, merge=search.merge, vector=vector, **options)
 
         return self._asking(query, answer, max(self._depth, DEPTH_TO_CUT), use)
 
     def rank(self, query: str, depth: int | None = None, *, answer: AnswerLength | None = None) -> Ranking:
         """Return the ranking of chunks, numbered by document; ``depth`` and ``answer`` replace the retriever's."""
-        return _run(self._asking(query, answer, depth or self._depth, lambda _, ranking, __: ranking))
+        return _run(self._asking(query, answer, depth or self._depth, lambda _, ranking, __, ___: ranking))
 
     def _asking(
         self,
         query: str,
         answer: AnswerLength | None,
         depth: int,
-        use: Callable[[Collection[Chunk], Ranking, Search], _Answer],
+        use: Callable[[Collection[Chunk], Ranking, Search, Floats | None], _Answer],
     ) -> _Asked[_Answer]:
         """Return a job that embeds a query, and a function that, given its vector, calls ``use`` with the chunks, their
-        ranking, and the search, and returns its result.
+        ranking, the search, and the vector, and returns its result.
         """
         search = self._search if answer is None else replace(self._search, answer=answer)
 
@@ -239,7 +239,7 @@ class BaseRetriever(ABC):
 
         def respond(vector: Floats | None) -> _Answer:
             with self._snapshot() as chunks:
-                return use(chunks, self._rank(chunks, query, vector, search, depth), search)
+                return use(chunks, self._rank(chunks, query, vector, search, depth), search, vector)
 
         return Job(embedding()), respond
 

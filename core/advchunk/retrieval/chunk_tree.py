@@ -9,18 +9,15 @@ from advchunk.records import Chunk
 class ChunkTree:
     r"""The chunks of one document, or of one corpus, at all levels, linked by ``Chunk.parent``.
 
-    A chunk is recognized by its ``index``, so a copy of it can be looked up, too. Chunks of a flat chunker are all
-    roots and all leaves.
+    A chunk is recognized by its ``index``, so a copy can be looked up, too. All flat chunks are roots and leaves.
 
     Parameters
     ----------
-    chunks : all chunks that a chunker returns for a document, in order; of `GraphRAGChunker`, those of all documents of
-        a call.
+    chunks : all chunks of a document, in order; of `GraphRAGChunker`, those of all documents of a call.
 
     Raises
     ------
-    ConfigurationError : a chunk is not at its index, or before its parent, as in a part of the chunks or those of
-        several trees.
+    ConfigurationError : a chunk is not at its index, or before its parent, as in parts of trees or several.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from advchunk.building.positions import ChunkPositions, estimate_tokens
 from advchunk.errors import require
-from advchunk.records import Chunk, Ints
+from advchunk.records import Chunk, Floats, Ints
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter
 from advchunk.retrieval.hierarchies import ChunkHierarchy, merge_upward, merge_within, without_parts
 from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
@@ -20,11 +20,11 @@ from advchunk.retrieval.locating import is_whole, locate_chunks, place_in_order
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, assemble_passages, with_lines
 from advchunk.retrieval.rankings import DEPTH, Ranking
 from advchunk.retrieval.search import Search, combine
+from advchunk.retrieval.vector_index import VectorIndex, similarity
 from advchunk.text.counters import Counter
 
 if TYPE_CHECKING:
     from advchunk.retrieval.index_file import IndexReader
-    from advchunk.retrieval.vector_index import VectorIndex
 
 _log = logging.getLogger("advchunk")
 _MARGIN = 1.5  # times farther than a cutter reaches, since it counts tokens per character of hits alone
@@ -181,11 +181,13 @@ class Collection(Generic[_Item]):
         order: PassageOrder = "rank",
         merge: float | None = None,
         *,
+        vector: Floats | None = None,
         whole_chunks: bool = False,
         min_coverage: float | None = None,
     ) -> list[Passage]:
         """Return passages for a question: cut, or ``whole_chunks``, and always these over several levels. ``merge`` is
-        as `Search.merge`, of as many chunks as fill the budget; ``min_coverage`` as in `PassageCutter.cut`.
+        as `Search.merge`, of as many chunks as fill the budget; ``vector`` is the question's, with which rows of
+        sentences are compared; ``min_coverage`` as in `PassageCutter.cut`.
         """
         if whole_chunks or not self.hierarchy.is_flat:
             if merge is not None and not self.hierarchy.is_flat:
@@ -196,7 +198,7 @@ class Collection(Generic[_Item]):
             return list(map(self._cited, passages))
         first = ranking.first(DEPTH_TO_CUT)
         near = self.positions.near(first.chunks, _MARGIN * cutter.around) if len(first) else np.arange(0)
-        near, hits = np.setdiff1d(near[self.allowed[near]], first.chunks), self.hits(first)
+        near, hits = np.setdiff1d(near[self.allowed[near]], first.chunks), self.hits(first, vector)
         texts = {key: text for key in {hit.document for hit in hits} if (text := self.texts.get(key)) is not None}
         named = texts.keys() - {""}  # of whose documents the texts are read, and no other chunk
         beside = [Hit(self.chunks[i], key, 0.0) for i in near.tolist() if (key := self.keys[i]) not in named]
@@ -204,10 +206,17 @@ class Collection(Generic[_Item]):
         passages = cutter.cut(question, hits, budget, order=order, min_coverage=min_coverage, **around)
         return list(map(self._cited, passages))
 
-    def hits(self, ranking: Ranking) -> list[Hit]:
-        """Return the chunks of a ranking, with the keys of their texts and their scores."""
+    def hits(self, ranking: Ranking, vector: Floats | None = None) -> list[Hit]:
+        """Return the chunks of a ranking, with the keys of their texts, and their scores and, given the vector of a
+        question, those of their sentences.
+        """
         pairs = zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True)
-        return [Hit(self.chunks[i], self.keys[i], score) for i, score in pairs]
+        hits = [Hit(self.chunks[i], self.keys[i], score) for i, score in pairs]
+        if vector is not None and self.vectors is not None:
+            split = [place for place, hit in enumerate(hits) if hit.chunk.row_spans]
+            for place, rows in zip(split, self.vectors.rows_of(ranking.chunks[split]), strict=True):
+                hits[place] = replace(hits[place], row_scores=tuple(similarity(rows, vector).tolist()))
+        return hits
 
     def _cited(self, passage: Passage) -> Passage:
         """Return a passage with the name of its document, and without estimated places."""

@@ -18,7 +18,7 @@ from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.models.scorers import Scorer, as_scorer, is_embedder
 from advchunk.models.signals import unit_rows
-from advchunk.records import Floats, Span, with_context, written_metadata
+from advchunk.records import Floats, Ints, Span, with_context, written_metadata
 from advchunk.retrieval.evidence import WindowScoring, soften, window_ends
 from advchunk.retrieval.locating import Finder, is_whole, place_in_text
 from advchunk.retrieval.neighbors import TEMPERATURE
@@ -48,6 +48,7 @@ _AROUND = 350.0
 _HIT_WEIGHT = 0.1  # of the scores of the hits, where the words of the question have 1
 _MAX_REFUSED = 20  # sentences in a row that do not fit
 SCORER_WEIGHT = 0.4
+_SHARE_OF_ROWS = 0.5  # of the weight of a scorer, for the vectors of sentences that an index keeps
 _JUDGED = 75.0  # tokens of the windows that a scorer is given
 _COUNTED = 4096  # texts whose tokens are remembered
 _EMBEDDED = 2**14  # sentences whose vectors are remembered
@@ -100,8 +101,7 @@ class PassageCutter:
     around : tokens on either side of a hit that passages may extend to, where the text is known, or of which chunks
         beside it have the middle, at the tokens per character of the hits, >= 0.
     hit_weight : weight of the scores of the hits, >= 0; the words of the question have 1.
-    context : put the headings above a passage, and the head of the table that it starts in, before it, within the
-        budget.
+    context : put the headings above a passage, and the head of a table that it starts in, before it, in the budget.
     min_tokens : minimum tokens of a passage, >= 0, unless the text around it has fewer.
     max_passages : maximum number of passages, >= 1; None is unlimited.
     min_coverage : minimum ``coverage`` of a passage, 0..1; the log says so if none has as much.
@@ -111,7 +111,8 @@ class PassageCutter:
         of an embedder that of their sentences, whose mean vector a window has, less those of earlier questions.
     scorer_weight : weight of the scores of the scorer, >= 0, where words have 1. It falls with the share of the
         question's words that the best 225 tokens have: from twice the weight for none, over the weight for .8, to .75
-        times the weight for all. None puts the scorer in place of words.
+        times the weight for all. None puts the scorer in place of words. Without a scorer, the vectors that an index
+        keeps of sentences (``vectors="units"``) have half the weight, by their cosines (`Hit.row_scores`).
 
     >>> from advchunk import RecursiveChunker
     >>> text = "Boil the water. Add green tea. Wait two minutes. Pour it into cups."
@@ -165,8 +166,7 @@ class PassageCutter:
         Headings that alone do not fit are left out.
 
         Hits may overlap, repeat each other, and be parts of each other. A hit that is not the text of its spans in
-        ``texts`` is found again there by its text, or stands alone and is cited without offsets; a warning in the log
-        says so.
+        ``texts`` is found again there by its text, or stands alone and is cited without offsets; the log says so.
 
         Parameters
         ----------
@@ -175,8 +175,7 @@ class PassageCutter:
         texts : the texts of the documents of hits, by name, or another source of the text around them
             (`as_surroundings`); documents without a text are known as far as chunks have them.
         order : "rank" sorts passages by their best sentence; "document" by their document and place.
-        files : the names of files by the names of documents, if they differ; a suffix may say that a text is source
-            code.
+        files : names of files by names of documents, if they differ; a suffix may say that a text is source code.
         min_coverage : as that of the cutter, which None is.
         """
         check_sizes(budget=budget)
@@ -213,8 +212,7 @@ class PassageCutter:
     ) -> list[ScoredSentence]:
         """Return all sentences of hits, and of the text around them, with their scores, by document and place.
 
-        See `cut` for the parameters; the scores are those by which it chooses at the same ``budget``, and alike up to
-        1,000 tokens.
+        See `cut` for the parameters. It chooses by these scores at the same ``budget``; up to 1,000, all are alike.
         """
         hits = check_hits(hits, "hits")
         evidence = self._evidence(question, hits, self._around(hits, beside, texts), budget)
@@ -225,9 +223,7 @@ class PassageCutter:
         return characters_of(self.around if tokens is None else tokens, hits, self._known_counts)
 
     def within(self, language: str, embedder: object = None, tokenizer: TokenizerLike = None) -> Self:
-        """Return the cutter with a retriever's language and tokenizer, or that of its embedder, in place of those that
-        it leaves open.
-        """
+        """Return the cutter with a retriever's language, and its tokenizer or its embedder's, where it has none."""
         counter = as_counter(tokenizer if self.tokenizer is None else self.tokenizer, embedder)
         return replace(self, language=self.language or check_language(language), tokenizer=counter)
 
@@ -298,15 +294,19 @@ class PassageCutter:
         """Return the sentences of hits and of the text around them, scored for a question."""
         sources, table, asked = self._read(question, hits, around, files)
         scores = self.scoring.score(table.postings(asked), table.regions, table.tokens, table.own_words)
-        of_hits = self.hit_weight * _spread(sources, table)
-        if self.scorer is not None:
-            score = partial(self._score_windows, question, table)
-            own = self.scoring.judge(scores + of_hits, score, table.regions, table.tokens, _JUDGED)
-            if self.scorer_weight is not None and len(scores):
+        of_hits = self.hit_weight * _spread([source.evidence for source in sources], table)
+        cosines = _spread([source.row_scores for source in sources], table)
+        if self.scorer is not None or cosines.any():
+            score = partial(self._score_windows, question, table, cosines)
+            length, weight = _JUDGED, self.scorer_weight
+            if self.scorer is None:
+                length, weight = 0.0, _SHARE_OF_ROWS * (SCORER_WEIGHT if weight is None else weight)
+            own = self.scoring.judge(scores + of_hits, score, table.regions, table.tokens, length)
+            if weight is not None and len(scores):
                 best = int((scores + of_hits).argmax())
                 text, _ = table.text(best, int(window_ends(table.regions, table.tokens, 3 * _JUDGED)[best]))
                 coverage = share_of_words(text, table.word_weights(asked))
-                own = scores + self.scorer_weight * (2.0 - 1.25 * coverage) * own
+                own = scores + weight * (2.0 - 1.25 * coverage) * own
             scores = own
         scores = self.scoring.support(scores + of_hits, table.documents, table.tokens, table.middles, budget)
         return _Evidence(sources, table, asked, scores, self.counter, self.context)
@@ -334,10 +334,13 @@ class PassageCutter:
             _log.warning("no passage has a coverage of %g of the question's words; the best has %.2f", least, best)
         return kept
 
-    def _score_windows(self, question: str, table: UnitTable, windows: Sequence[tuple[int, int]]) -> Floats:
-        """Return the score of each window. An embedder reads each sentence once, also for several questions, and a
-        window has their mean vector.
+    def _score_windows(self, question: str, table: UnitTable, cosines: Floats, starts: Ints, ends: Ints) -> Floats:
+        """Return the score of each window: without a scorer, the cosine of its first sentence. An embedder reads each
+        sentence once, also for several questions, and a window has their mean vector.
         """
+        if self.scorer is None:
+            return cosines[starts]
+        windows = [*zip(starts.tolist(), ends.tolist(), strict=True)]
         if not is_embedder(self.scorer):
             scores: Floats = self._scorer(question, [table.text(*window)[0] for window in windows])
             return scores
@@ -350,15 +353,11 @@ class PassageCutter:
             self.__dict__["_vectors"] = {}
         sums = np.cumsum(np.insert(rows, 0, 0, axis=0), axis=0, dtype=np.float64)
         starts, ends = np.searchsorted(units, windows).T
-        cosines: Floats = unit_rows(sums[ends] - sums[starts]) @ embedder.for_questions().embed([question])[0]
-        return cosines
+        own: Floats = unit_rows(sums[ends] - sums[starts]) @ embedder.for_questions().embed([question])[0]
+        return own
 
     def _sources(
-        self,
-        hits: Iterable[tuple[Hit, float]],
-        texts: Mapping[str, str],
-        reader: UnitReader,
-        files: Mapping[str, str],
+        self, hits: Iterable[tuple[Hit, float]], texts: Mapping[str, str], reader: UnitReader, files: Mapping[str, str]
     ) -> Iterator[_Source]:
         """Yield the texts of hits, in an order that does not depend on theirs."""
         groups = defaultdict[str, list[tuple[Hit, float]]](list)
@@ -409,6 +408,20 @@ class _Source:
     hits: Sequence[tuple[Hit, float]]
     runs: Sequence[Run]
     is_placed: bool = True
+
+    @property
+    def evidence(self) -> list[tuple[int, int, float]]:
+        """The spans of its hits, and their evidence."""
+        spans = [hit.chunk.spans if self.is_placed else (Span(0, len(hit.chunk.text)),) for hit, _ in self.hits]
+        return [(*span, value) for own, (_, value) in zip(spans, self.hits, strict=True) if value for span in own]
+
+    @property
+    def row_scores(self) -> list[tuple[int, int, float]]:
+        """The spans of the sentences of its hits, and their scores."""
+        hits = [hit for hit, _ in self.hits if self.is_placed]
+        return [
+            (*span, score) for hit in hits for span, score in zip(hit.chunk.row_spans, hit.row_scores, strict=False)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -561,20 +574,16 @@ def _near(hits: Iterable[Hit], beside: Sequence[Hit], reach: float) -> list[Hit]
     return [hit for hit in chunks if np.abs(arrays[hit.document] - hit.chunk.middle).min() <= reach]
 
 
-def _spread(sources: Sequence[_Source], table: UnitTable) -> Floats:
-    """Return the evidence of the best hit that each unit is in: (n,)."""
+def _spread(places: Iterable[Sequence[tuple[int, int, float]]], table: UnitTable) -> Floats:
+    """Return the highest value of the places that each unit overlaps, 0 of none: (n,). Each source has places, which
+    are starts, ends, and values.
+    """
     spread = np.zeros(len(table))
-    for number, source in enumerate(sources):
-        places = [
-            (*span, evidence)
-            for hit, evidence in source.hits
-            if evidence
-            for span in (hit.chunk.spans if source.is_placed else (Span(0, len(hit.chunk.text)),))
-        ]
-        if places:
-            starts, ends, evidence = np.array(places).T
+    for number, own in enumerate(places):
+        if own:
+            starts, ends, values = np.array(own).T
             units, many = table.overlapping(number, starts, ends)
-            np.maximum.at(spread, units, np.repeat(evidence, many))
+            np.maximum.at(spread, units, np.repeat(values, many))
     return spread
 
 

@@ -1,6 +1,4 @@
-"""Evidence for each sentence of a text that it answers a question: windows of several lengths score, and vote for their
-sentences.
-"""
+"""Evidence that a sentence answers a question: windows of several lengths score, and vote for their sentences."""
 
 from __future__ import annotations
 
@@ -116,12 +114,7 @@ class WindowScoring:
         return total / len(self.lengths)
 
     def judge(
-        self,
-        evidence: Floats,
-        score: Callable[[list[tuple[int, int]]], Floats],
-        regions: Ints,
-        tokens: Ints,
-        length: float,
+        self, evidence: Floats, score: Callable[[Ints, Ints], Floats], regions: Ints, tokens: Ints, length: float
     ) -> Floats:
         """Return the evidence of a model for each sentence, from 0 to 1: (n,).
 
@@ -133,7 +126,7 @@ class WindowScoring:
             return np.zeros(len(evidence))
         starts, ends = np.sort(starts), window_ends(regions, tokens, length)
         values, is_judged = np.zeros((2, len(evidence)))
-        values[starts], is_judged[starts] = score([*zip(starts.tolist(), ends[starts].tolist(), strict=True)]), 1.0
+        values[starts], is_judged[starts] = score(starts, ends[starts]), 1.0
         values[starts] -= values[starts].min()
         share = _means(is_judged, ends)
         return self.soften(_means(values, ends) / np.where(share > 0, share, 1.0))

@@ -306,6 +306,17 @@ class IndexReader(Sequence[Chunk]):
         self._index.check(len(scores) == len(self), "it lacks vectors of chunks")
         return Ranking.from_scores(scores, depth)
 
+    def rows_of(self, chunks: Ints) -> list[Floats]:
+        """Return the (m, d) unit rows of some chunks."""
+        documents, read = self.places.positions.documents[chunks], dict[int, list[Floats]]()
+        for document in {*documents.tolist()}:
+            condition = "WHERE document = (SELECT number FROM documents WHERE name = ?)"
+            _, counts, rows = self._row("vectors", condition, _bytes(self.places.documents["name"][document]))
+            own, flat = _block([counts], [rows])
+            read[document] = np.split(flat, np.cumsum(own)[:-1])
+        places = self.places.chunks["number"][chunks] - self.places.documents["first"][documents]
+        return [read[document][place] for document, place in zip(documents.tolist(), places.tolist(), strict=True)]
+
     def _vectors(self) -> Iterator[tuple[Ints, Floats]]:
         """Yield the number of rows of each chunk, and the rows, in blocks of whole documents."""
         counts, rows, size = list[bytes](), list[bytes](), 0

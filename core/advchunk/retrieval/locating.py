@@ -126,7 +126,7 @@ def place_in_text(chunk: Chunk, finder: Finder) -> Chunk:
         return chunk
     span = finder.find_anywhere(chunk.text, chunk.start)
     own = text[slice(*span)] if span else chunk.text
-    return replace(chunk, text=own, spans=(span,) if span else (), source_spans=())
+    return replace(chunk, text=own, spans=(span,) if span else (), source_spans=(), row_spans=())
 
 
 def place_in_order(chunks: Iterable[Chunk]) -> list[Chunk]:

@@ -26,8 +26,7 @@ def rerank_by_neighbors(
     depth: int = DEPTH,
     hits_only: bool = False,
 ) -> Ranking:
-    """Re-rank the first ``depth`` chunks of a ranking, together with the chunks beside them, by how well they all
-    match.
+    """Re-rank the first ``depth`` chunks of a ranking, with the chunks beside them, by how well they all match.
 
     Questions are about passages, and passages cross chunks. The scores become evidence, which neighbors share:
 

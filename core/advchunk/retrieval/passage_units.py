@@ -1,6 +1,4 @@
-"""The units of passages: the sentences, table rows, records and definitions of retrieved chunks, and of the texts
-around them.
-"""
+"""Units of passages: sentences, table rows, records, and definitions of retrieved chunks and texts around them."""
 
 from __future__ import annotations
 
@@ -569,9 +567,7 @@ class UnitTable:
 
 
 def share_of_words(text: str, weights: Mapping[WordTerms, float]) -> float:
-    """Return the share of the weight of a question's words that a text has, 0..1; of a word that it lacks, the pieces
-    that it has count.
-    """
+    """Return the share, 0..1, of the weight of a question's words that a text has; for a word it lacks, its pieces."""
     own, total = [*map(word_terms, {*split_words(text)})], 0.0
     terms = {word.stem for word in own}
     if any(word.stem not in terms for word in weights):

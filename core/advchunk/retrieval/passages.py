@@ -4,7 +4,7 @@ import logging
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from math import inf
 from typing import Any, Literal, Self, TypeAlias, get_args
@@ -32,12 +32,14 @@ class Hit:
     document : name of its document.
     score : by which it was ranked; comparable within one search only.
     highlights : spans of the sentences that matter most for the question, if they were asked for.
+    row_scores : cosine of the question and each of the chunk's sentences (`Chunk.row_spans`), if they have vectors.
     """
 
     chunk: Chunk
     document: str
     score: float
     highlights: tuple[Span, ...] = ()
+    row_scores: tuple[float, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,7 @@ class Passage:
     score : score of its best sentence, or of its chunk.
     tokens : number of tokens of ``prompt_text``.
     context : the headings above it, and the header of the table in which it starts.
-    section, last_section : the paths of the headings above its first sentence and its last; None are those of the first
-        hit and the last.
+    section, last_section : headings above its first sentence and its last; None are those of its first and last hit.
     lines : the first and the last line of each span; () if they are not known.
     coverage : the share of the question's words that ``prompt_text`` has, weighted by their rarity in the texts that
         were searched, 0..1; 0 for a chunk of a search.
@@ -227,8 +228,7 @@ def assemble_passages(
     Parameters
     ----------
     budget : tokens of all passages, by ``counter``, >= 1.
-    order : "rank" sorts passages by their best hit; "document" by their document, in the order of its best hit, and
-        place.
+    order : "rank" sorts passages by their best hit; "document" by document, in the order of its best hit, and place.
     texts : by document, the text that the spans refer to, from which gaps are filled.
 
     >>> from advchunk import RecursiveChunker

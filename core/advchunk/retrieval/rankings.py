@@ -65,8 +65,7 @@ class Ranking:
         """Return the ranking of the hits of a vector store, or another retriever, which come best first.
 
         Scores that rise are distances, and negated. They are rounded to a ten-thousandth of their range or less,
-        because their last bits differ from store to store, and equal ones are ordered by index: so all stores rank
-        alike.
+        because their last bits differ from store to store; equal ones are ordered by index. So all stores rank alike.
 
         Raises `ConfigurationError` for scores that are not finite, neither fall nor rise, or do not match the chunks.
 

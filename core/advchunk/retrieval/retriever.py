@@ -32,8 +32,7 @@ from advchunk.text.detection import AUTO
 
 
 class Retriever(BaseRetriever):
-    """Finds chunks by their vectors and words, over one or several levels, and re-ranks them by their neighbors, in
-    memory.
+    """Finds chunks by vectors and words, over one or several levels, and re-ranks them by their neighbors, in memory.
 
     Chunks with vectors (``vectors=`` of every chunker) keep them; the others are embedded. A chunk with several rows is
     as similar as its best row. For chunks in a vector store, use the retrievers of `langchain_advchunk` and
@@ -48,12 +47,10 @@ class Retriever(BaseRetriever):
     neighbors : re-rank by neighbors (`neighbors.rerank_by_neighbors`), which says for which vectors not to.
     language : code of the language of the chunks, for the sentences of passages, and for embedders that do not know
         all; "auto" is their own.
-    lexical_weight, fusion : weight of the words in a hybrid search, >= 0, where vectors have 1, and its method
-        (`rankings.fuse`).
+    lexical_weight, fusion : weight of words in a hybrid search, >= 0, where vectors have 1; method (`rankings.fuse`).
     levels, answer, section_weight, merge : how chunks of several levels are searched (`search.Search`); add all levels
         of a document or corpus.
-    depth : chunks taken from the search by vectors, and from the search by words, >= 1, of each level; a search for
-        more takes as many.
+    depth : chunks taken from the search by vectors and from that by words, >= 1, of each level; more if more are asked.
     texts : the texts of documents by name, from which `passages` fills gaps between chunks.
     tokenizer : counts tokens for a budget (`models.counters.as_counter`); None is the embedder's own.
     cutter : cuts the passages of `passages`; None is `PassageCutter()`.

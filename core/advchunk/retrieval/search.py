@@ -32,8 +32,7 @@ class Search:
     ----------
     mode : "dense" searches by vectors, "lexical" by words (BM25), "hybrid" by both.
     neighbors : re-rank by neighbors (`neighbors.rerank_by_neighbors`).
-    fusion, lexical_weight : method of a hybrid search (`rankings.fuse`), and weight of the words, >= 0, where vectors
-        have 1.
+    fusion, lexical_weight : method of a hybrid search (`rankings.fuse`), and weight of words, >= 0; vectors have 1.
     levels : how chunks of several levels are ranked, as by `HierarchicalChunker` or `GraphRAGChunker`: "both" ranks the
         leaves, which are the chunks with no other below, by their own scores and those of the sections that contain
         them (`levels.add_sections`); "local" by their own alone; "global" ranks the sections or communities right above
@@ -95,8 +94,7 @@ def combine(
     """Return the ranking of a query from the rankings by vectors and by words, fused, and re-ranked by neighbors.
 
     Over several levels, each is fused by itself, and neighbors re-rank the leaves. The result has leaves alone; with
-    "global", sections, each followed by its leaves (`hierarchies.without_parts` removes them), and then the other
-    leaves.
+    "global", sections, each followed by its leaves (`hierarchies.without_parts` removes them), then other leaves.
 
     Raises `ConfigurationError` without a ranking.
 

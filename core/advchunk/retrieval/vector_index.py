@@ -7,7 +7,7 @@ import numpy as np
 
 from advchunk.errors import checked, require
 from advchunk.models.signals import unit_rows
-from advchunk.records import Floats
+from advchunk.records import Floats, Ints
 from advchunk.retrieval.rankings import DEPTH, Ranking
 
 
@@ -37,6 +37,11 @@ class VectorIndex:
 
     def __len__(self) -> int:
         return len(self._first)
+
+    def rows_of(self, chunks: Ints) -> list[Floats]:
+        """Return the (m, d) unit rows of some chunks."""
+        edges = np.append(self._first, len(self.rows))
+        return [self.rows[edges[chunk] : edges[chunk + 1]] for chunk in chunks.tolist()]
 
     def joined(self, rows: Sequence[Floats]) -> Self:
         """Return an index of the chunks and, after them, of others, given their rows, in time for these on average."""

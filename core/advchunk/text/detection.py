@@ -56,8 +56,7 @@ def tell_language(text: str, declared: str = "") -> str:
 
     The script decides where it has one language. Elsewhere each word that is among the forty most common of a language
     counts for it, and more if it is in fewer lists; so does each letter outside ASCII, and a letter that a language
-    does not have counts against it. A long text is told by 600 of its characters. Serbian in Latin letters and Bosnian
-    count as Croatian.
+    does not have counts against it. A long text is told by 600 characters. Serbian in Latin, and Bosnian, are Croatian.
     """
     if len(text) > _SLICES * _SLICE:
         step = len(text) // _SLICES

@@ -1,8 +1,6 @@
-r"""Tables whose cells are separated by commas, semicolons, tabs, or the like (RFC 4180): their records and cells, at
-exact places.
+r"""Tables with cells separated by commas, semicolons, tabs, or the like (RFC 4180): records and cells at exact places.
 
-A quoted cell may contain separators, line ends, and doubled quotes; a quote that is not closed is a character like
-others.
+A quoted cell may have separators, line ends, and doubled quotes; a quote that is not closed is a plain character.
 """
 
 import re

@@ -114,11 +114,7 @@ def test_budget_as_sets_of_characters(corpus, budget):
     tokens = [chunk.tokens for of_one in chunks.values() for chunk in of_one]
     scores = at_budget(find_overlaps(chunks, questions), ranking, budget)
     expected = [
-        scored(
-            texts,
-            answer(question),
-            *within(budget, [texts[i] for i in order], [tokens[i] for i in order]),
-        )
+        scored(texts, answer(question), *within(budget, [texts[i] for i in order], [tokens[i] for i in order]))
         for question, order in zip(questions, ranking, strict=True)
     ]
     np.testing.assert_allclose(rows(scores), expected, rtol=1e-12)

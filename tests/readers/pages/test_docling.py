@@ -56,11 +56,7 @@ def test_every_kind_of_item_is_a_block_in_reading_order():
     assert blocks_of(docling.read(content("report"))) == [
         ("heading", 1, "Tea and sleep"),
         ("heading", 1, "Methods"),
-        (
-            "paragraph",
-            0,
-            "We asked 120 sailors (twice) and counted 10⁹ cups, that is $c^9$; `cups.sum()` did it.",
-        ),
+        ("paragraph", 0, "We asked 120 sailors (twice) and counted 10⁹ cups, that is $c^9$; `cups.sum()` did it."),
         ("paragraph", 0, "A paragraph that runs over two pages."),
         ("heading", 2, "Kinds of tea"),
         ("item", 1, "- green"),

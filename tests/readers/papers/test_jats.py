@@ -193,12 +193,7 @@ def test_references_are_lines(reference, line):
 def test_untitled_sections_get_titles_only_in_the_back_matter():
     assert back(
         "<ref-list><title>Read</title><ref-list><ref><note>x</note></ref></ref-list></ref-list><notes><p>n</p></notes>"
-    ) == [
-        ("heading", 1, "Read"),
-        ("reference", 0, "x"),
-        ("heading", 1, "Notes"),
-        ("paragraph", 0, "n"),
-    ]
+    ) == [("heading", 1, "Read"), ("reference", 0, "x"), ("heading", 1, "Notes"), ("paragraph", 0, "n")]
     floats = "<article><body><sec><title>A</title><p>a</p></sec></body><floats-group><fig><label>1</label></fig></floats-group></article>"
     assert blocks_of(jats.read(floats))[2:] == [("heading", 1, "Figures and tables"), ("caption", 0, "1.")]
 
@@ -231,10 +226,7 @@ LAUGHS = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10 if i else "ha"}">' for i i
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        (
-            f"<!DOCTYPE article [{LAUGHS}]><article>&l9;</article>",
-            "must not define entities, got 'l0', at line 1",
-        ),
+        (f"<!DOCTYPE article [{LAUGHS}]><article>&l9;</article>", "must not define entities, got 'l0', at line 1"),
         (
             '<!DOCTYPE article [<!ENTITY x SYSTEM "file:///etc/passwd">]><article>&x;</article>',
             "must not define entities",

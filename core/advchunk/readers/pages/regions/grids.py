@@ -19,9 +19,7 @@ from advchunk.readers.pages.regions.shapes import Box, Detected, Line, bounding_
 from advchunk.readers.writing import pipe_table
 
 Grid: TypeAlias = list[list[Box | None]]
-"""The cells of each row of a table, in points, origin top left; None where a cell of another row or column reaches
-over.
-"""
+"""The cells of each row of a table, in points, origin top left; None where one of another row or column reaches."""
 FEWEST_PATHS = 4
 """Lines and other shapes of a page that may have tables."""
 
