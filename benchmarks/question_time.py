@@ -21,7 +21,7 @@ store  the first 50 hits by vectors of LangChain's chunks of 800 characters: as 
 coverage  the best coverage of a passage for each question, with and without the documents that answer it
 scorer  question time by words alone in 200 tokens, and what the cosines of a model add, by thirds of the share of the
        question's words that the sentences of the answer have
-units  the same for the vectors of sentences that an index keeps (``vectors="units"``), without a scorer
+units  the same for the vectors of sentences that an index keeps (``vectors="units"``), with ``--embedder``
 
 The time of a question is that of search and of what follows in 1,000 tokens, with the questions one after another; that
 of indexing is the time to split, to embed, and to build the index.
@@ -676,7 +676,8 @@ def main() -> None:
     }
     for of, (rows, head) in extra.items():
         if of in args.only:
-            sets = [Set.read(args.data, name, as_embedder(args.embedder), every[name]) for name in args.sets]
+            embedder = with_cache(as_embedder(args.embedder), {})  # as a set is indexed twice
+            sets = [Set.read(args.data, name, embedder, every[name]) for name in args.sets]
             print(f"## {of}\n\n{markdown(('set', 'questions', *head), rows(sets))}", flush=True)
     jobs = [
         (args.data, name, part, args.embedder, every[name]) for part in PARTS if part in args.only for name in args.sets

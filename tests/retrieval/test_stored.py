@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, HierarchicalChunker, RecursiveChunker
+from advchunk.models.static import default_embedder
 from advchunk.retrieval import Retriever, StoredRetriever, index_file, lexical_index
 
 TEXTS = {
@@ -100,18 +101,21 @@ def test_a_file_is_what_a_retriever_in_memory_saves_and_loads(tmp_path, monkeypa
 
 
 def test_chunks_with_several_rows(tmp_path):
-    rng = np.random.default_rng(0)
-    groups = {name: RecursiveChunker(max_tokens=20, vectors="units").chunk(text) for name, text in TEXTS.items()}
+    def embed(texts):  # not the built-in model by name, whose vectors are not used in the cut
+        return default_embedder().embed(texts)
+
+    rng, chunker = np.random.default_rng(0), RecursiveChunker(max_tokens=20, vectors="units", embedder=embed)
+    groups = {name: chunker.chunk(text) for name, text in TEXTS.items()}
     groups["tea"] = [
         replace(c, rows=rng.normal(size=(1 + i % 3, 256)), row_spans=()) for i, c in enumerate(groups["tea"])
     ]
-    memory, stored = Retriever(groups), StoredRetriever(tmp_path / "a.index")
+    memory, stored = Retriever(groups, embedder=embed), StoredRetriever(tmp_path / "a.index", embedder=embed)
     stored.add_many(groups)
     for retriever in memory, stored:
         retriever.remove("ships")
         retriever.add("ships", groups["ships"])
     memory.save(tmp_path / "b.index")
-    for other in stored, Retriever.load(tmp_path / "b.index"):
+    for other in stored, Retriever.load(tmp_path / "b.index", embedder=embed):
         assert_alike(other, memory)
         for question in QUESTIONS:
             hits, expected = (own.passages(question, 50)[0].hits for own in (other, memory))

@@ -20,6 +20,7 @@ from advchunk.errors import checked, require
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.embedders import CheckedEmbedder, EmbedderLike, as_embedder
 from advchunk.models.identity import model_name, own_identity
+from advchunk.models.static import StaticEmbedder
 from advchunk.records import Chunk, Floats, check_chunk, evolve
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, as_cutter
@@ -211,7 +212,9 @@ class BaseRetriever(ABC):
 
         def use(chunks: Collection[Chunk], ranking: Ranking, search: Search, vector: Floats | None) -> list[Passage]:
             own = budget, self._counter, self._cutter
-            return chunks.passages(query, ranking, *own, merge=search.merge, vector=vector, **options)
+            is_built_in = isinstance(self._model.model, StaticEmbedder)  # which knows no more than words do
+            meaning = None if is_built_in else vector
+            return chunks.passages(query, ranking, *own, merge=search.merge, vector=meaning, **options)
 
         return self._asking(query, answer, max(self._depth, DEPTH_TO_CUT), use)
 

@@ -111,8 +111,8 @@ class PassageCutter:
         of an embedder that of their sentences, whose mean vector a window has, less those of earlier questions.
     scorer_weight : weight of the scores of the scorer, >= 0, where words have 1. It falls with the share of the
         question's words that the best 225 tokens have: from twice the weight for none, over the weight for .8, to .75
-        times the weight for all. None puts the scorer in place of words. Without a scorer, the vectors that an index
-        keeps of sentences (``vectors="units"``) have half the weight, by their cosines (`Hit.row_scores`).
+        times the weight for all. None puts the scorer in place of words. Without a scorer, the vectors of sentences
+        that an index keeps (``vectors="units"`` by a model that knows more than words) have half the weight.
 
     >>> from advchunk import RecursiveChunker
     >>> text = "Boil the water. Add green tea. Wait two minutes. Pour it into cups."

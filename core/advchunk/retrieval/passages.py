@@ -32,7 +32,7 @@ class Hit:
     document : name of its document.
     score : by which it was ranked; comparable within one search only.
     highlights : spans of the sentences that matter most for the question, if they were asked for.
-    row_scores : cosine of the question and each of the chunk's sentences (`Chunk.row_spans`), if they have vectors.
+    row_scores : cosine of the question and each of the chunk's sentences (`Chunk.row_spans`), if the index has them.
     """
 
     chunk: Chunk
