@@ -31,6 +31,7 @@ from advchunk import (
 from advchunk.cli import main
 from advchunk.engine import ChatRequest
 from advchunk.enrich import ContextualEnricher, Rewriting, Summaries
+from advchunk.errors import mask
 from advchunk.evaluation import EvaluationTask, Question, Reference, candidate, compare, evaluate
 from advchunk.evaluation.comparison import report
 from advchunk.models.identity import identity
@@ -154,6 +155,11 @@ def test_a_secret_is_seen_nowhere(use, step, kept, tmp_path, caplog, capfd):
     seen += capfd.readouterr()
     for secret in (KEY[:12], PASSWORD):
         assert [text for text in seen if secret in text] == []
+
+
+@pytest.mark.parametrize("key", ["sk-proj-abc123def456", "ghp_0a1b2c3d4e5f6g7h", "AKIAIOSFODNN7EXAMPLE"])
+def test_what_looks_like_a_key_is_masked(key):
+    assert mask(f"no access with {key}, Asia, sk-learn") == "no access with ***, Asia, sk-learn"
 
 
 PLANTED, HEADER = "planted-9876543210", "planted-header-42"
