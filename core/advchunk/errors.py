@@ -28,7 +28,8 @@ _RULES = {  # compiled when first needed
     # The value of a field that has such a name, and what looks like a key.
     rf"((?:{SECRET_NAME})[\"']?\s{{0,2}}[:=]\s{{0,2}}[\"']?(?:bearer |basic |token )?)[^\s\"'&,;)}}\]]{{4,}}": r"\1***",
     r"(\b(?:bearer |cookie: ))[\w.~+/=-]{8,}": r"\1***",
-    r"\b(?:(?:sk|hf|gh[ops]|xox[abp])[-_](?=[\w-]*\d)[\w-]{12,}|A[KS]IA(?=[A-Z]*\d)[A-Z\d]{16}\b)": "***",
+    r"\b(?:sk|hf|gh[ops]|xox[abp])[-_](?=[\w-]*\d)[\w-]{12,}": "***",
+    r"(?<![A-Za-z\d])(?-i:A[KS]IA[A-Z2-7]{16})(?![A-Za-z\d])": "***",
 }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -37,6 +38,10 @@ def test_no_chunk_crosses_a_boundary(name):
     assert set().union(*parts) == {1, 2, 3}
     assert all("".join(TEXT[a:b] for a, b in chunk.spans) == chunk.text for chunk in chunks)
     assert all(chunk.parent is None or chunks[chunk.parent].level < chunk.level for chunk in chunks)
+    explanation = replace(chunker, max_tokens=max(8, getattr(chunker, "min_tokens", 0)), vectors="units").explain(
+        document
+    )
+    assert [cut.reason for cut in explanation.cuts if cut.offset in starts] == ["boundary", "boundary"]
 
 
 def test_nothing_is_repeated_or_joined_across_a_boundary():

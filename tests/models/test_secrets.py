@@ -159,7 +159,7 @@ def test_a_secret_is_seen_nowhere(use, step, kept, tmp_path, caplog, capfd):
 
 @pytest.mark.parametrize("key", ["sk-proj-abc123def456", "ghp_0a1b2c3d4e5f6g7h", "AKIAIOSFODNN7EXAMPLE"])
 def test_what_looks_like_a_key_is_masked(key):
-    assert mask(f"no access with {key}, Asia, sk-learn") == "no access with ***, Asia, sk-learn"
+    assert mask(f"no access with {key}, asiapacific2024sales") == "no access with ***, asiapacific2024sales"
 
 
 PLANTED, HEADER = "planted-9876543210", "planted-header-42"

@@ -361,6 +361,24 @@ def test_a_scorer_weighs_more_where_words_say_less():
     assert gained("Which captain kept a key in a submarine of a museum?") > 1.2 * gained("Which captain kept a key?")
 
 
+def test_the_scores_of_sentences_count_beside_words_by_their_distances():
+    spans = [Span(at, at + len(own)) for own in TEXT.splitlines()[-1].split(". ") for at in [TEXT.index(own)]]
+    chunk = Chunk(TEXT[spans[0].start : spans[-1].end], (Span(spans[0].start, spans[-1].end),), 17, row_spans=(*spans,))
+
+    def scores(*of_rows, cutter=CUTTER):
+        hits = [Hit(chunk, "tea.md", 1.0, row_scores=of_rows)]
+        return [own.score for own in cutter.sentences("Who guards the lock of the tea?", hits, texts={"tea.md": TEXT})]
+
+    plain, scored = scores(), scores(0.1, 0.9, 0.2)
+    gains = [with_rows - without for with_rows, without in zip(scored, plain, strict=True)]
+    assert max(gains) == gains[-2] > 0.2
+    for shift, scale in (0.8, 0.2), (-1, 1), (-0.5, 0.3):
+        assert scores(*(shift + scale * score for score in (0.1, 0.9, 0.2))) == pytest.approx(scored)
+    assert scores(0.1, 0.9, 0.2, cutter=replace(CUTTER, scorer_weight=0.0)) == plain
+    by_scorer = PassageCutter(tokenizer="words", scorer=lambda _, texts: ["rum" in text for text in texts])
+    assert scores(0.1, 0.9, 0.2, cutter=by_scorer) == scores(cutter=by_scorer)
+
+
 def test_an_embedder_reads_each_sentence_once_and_scores_windows_by_their_mean_vector():
     class Embedder:
         def embed(self, texts):

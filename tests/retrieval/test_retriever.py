@@ -9,6 +9,8 @@ import pytest
 
 from advchunk import Chunk, ConfigurationError, RecursiveChunker, Span, UniversalSemanticChunker
 from advchunk.building.positions import DocumentPlaces
+from advchunk.models.cache import with_cache
+from advchunk.models.embedders import as_embedder
 from advchunk.models.static import default_embedder
 from advchunk.retrieval import PassageCutter, Retriever, Search, StoredRetriever
 from advchunk.retrieval.lexical_index import _Part
@@ -302,6 +304,39 @@ def test_the_sentences_whose_vectors_are_kept_are_found_beyond_words(text):
     own = RecursiveChunker(max_tokens=60, embedder=embed, tokenizer="words", vectors="units").chunk(TEXTS["ships.txt"])
     assert "key" in passages(0.4)[0]
     assert passages(0.4) != passages(0.0)
+
+
+class English:
+    """Knows no other language."""
+
+    languages = ("en",)
+
+    def embed(self, texts):
+        return default_embedder().embed(texts)
+
+
+GERMAN = "Der Mast steht auf dem Deck. Der Koch backt das Brot auf dem Deck."
+
+
+@pytest.mark.parametrize(
+    ("embedder", "text", "question"),
+    [
+        *((own, TEXTS["ships.txt"], "Rum?") for own in (None, "hybrid", with_cache(as_embedder(None), {}))),
+        (English(), GERMAN, "Welches Deck?"),
+    ],
+)
+def test_vectors_of_sentences_that_say_no_more_than_words_do_not_count(embedder, text, question):
+    retriever = Retriever({"a": RecursiveChunker(embedder=embedder, vectors="units").chunk(text)}, embedder=embedder)
+    passages = retriever.passages(question, 20)
+    assert [hit.row_scores for passage in passages for hit in passage.hits] == [()]
+
+
+def test_a_chunk_that_was_found_and_is_added_again_has_one_vector():
+    own = RecursiveChunker(vectors="units", embedder=English().embed).chunk(TEXTS["ships.txt"])
+    first = Retriever({"a": own}, embedder=English().embed)
+    again = Retriever({"a": [first.search("rum")[0].chunk]}, embedder=English().embed)
+    scores = [retriever.passages("rum", 50)[0].hits[0].row_scores for retriever in (first, again)]
+    assert [len(own) for own in scores] == [4, 0]
 
 
 def test_a_lexical_retriever_calls_no_model():

@@ -1,5 +1,7 @@
 """Values out of range are refused with the rule that they break."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from advchunk import Chunk, ConfigurationError, RecursiveChunker, Span, chunk_files
@@ -52,6 +54,11 @@ CASES = [
     (lambda: cut(budget=0), "budget must be a whole number >= 1, got 0"),
     (lambda: cut(order="best"), "order must be one of"),
     (lambda: cut(hits=[Hit(CHUNKS[0], "a", float("nan"))]), "scores of hits must be finite"),
+    (
+        lambda: cut(hits=[Hit(CHUNKS[0], "a", 1.0, row_scores=(0.5,))]),
+        "a hit must have a score for each of its chunk's row_",
+    ),
+    (lambda: cut(hits=[Hit(replace(CHUNKS[0], row_spans=None), "a", 1.0)]), "row_spans must be a collection of Span"),
     (lambda: cut(None), "question must be a string, got None"),
     (lambda: assemble_passages([], 0, WORDS), "budget must be >= 1, got 0"),
     (lambda: assemble_passages([], 5, WORDS, order="x"), "order must be one of"),

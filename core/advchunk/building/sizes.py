@@ -422,8 +422,7 @@ def pack_near_target(sizes: RunSizes, start: int, end: int, limits: Limits) -> I
 
     A run ends at the strongest edge in that range (the nearest to the target if tied) after which the rest can be
     divided into such runs too. If it cannot, as in a text between one and two such runs, it ends where the rest is
-    nearest to that. If the only edges there follow headings, as before a protected block, it ends as near to the target
-    as possible.
+    nearest to that. If the only edges there follow headings, as before a protected block, it ends as near as possible.
     """
     strength, edges, target = sizes.strength, sizes.edges, limits.target or 0
     divisible = _ends_near_target(sizes, start, end, limits)

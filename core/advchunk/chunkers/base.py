@@ -33,7 +33,7 @@ from advchunk.errors import ConfigurationError, InvalidSegmentation, Unreadable,
 from advchunk.readers import formats
 from advchunk.readers.writing import Content
 from advchunk.records import Chunk, Document, Floats, MetadataWriter, Segmentation, Span, Units, evolve, written_keys
-from advchunk.text.counters import Counter
+from advchunk.text.counters import Counter, count_units
 from advchunk.text.detection import AUTO, declared_language, language_of, tell_language
 from advchunk.text.sentences import sentences
 from advchunk.text.tiling import Tiler
@@ -321,10 +321,10 @@ class Chunker(Params, ABC):
 
     def _sentences(self, explanation: Explanation) -> Units:
         """Return the sentences of a document: the algorithm's own units, if those are sentences."""
-        units = explanation.units
-        if units is not None and len(units) > 1 and type(self).tile is Chunker.tile:
-            return units
-        return Chunker.tile(self, explanation.document, self.limits(explanation.document))
+        units, limits = explanation.units, self.limits(explanation.document)
+        if units is None or len(units) < 2 or type(self).tile is not Chunker.tile:
+            units = Chunker.tile(self, explanation.document, limits)
+        return count_units(units, limits.counter)
 
     def _described(self, explanation: Explanation, failed: str, language: str) -> Explanation:
         """Return an explanation whose chunks have indices, ids, and metadata: of document, layout, and algorithm."""

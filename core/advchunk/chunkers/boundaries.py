@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from advchunk.building.layout import OpenHeadings
 from advchunk.chunkers.explanations import Explanation
 from advchunk.engine import Plan, gather
-from advchunk.records import Chunk, Document, Ints, Origin, Segmentation, Span, Strength, Units, evolve
+from advchunk.records import Chunk, Document, Ints, Origin, Segmentation, Span, Strength, Units, evolve, origin_of
 from advchunk.text.patterns import Patterns, find_all, named
 
 
@@ -92,11 +92,14 @@ def join_segmentations(
     for (start, end), part in zip(sections, parts, strict=True):
         reasons += [*([reason] if start else []), *part.reasons]
         origins += ["structure"] if start else []
-        origins += [] if part.origins is None or isinstance(part.origins, str) else part.origins
+        own = part.origins
+        origins += (
+            [own or origin_of(word, False) for word in part.reasons] if own is None or isinstance(own, str) else own
+        )
         cuts += (part.cuts[1:] + start).tolist()
-        own = labels_of(part)
-        labels[start:end] = label + own
-        label += int(own.max()) + 1
+        own_labels = labels_of(part)
+        labels[start:end] = label + own_labels
+        label += int(own_labels.max()) + 1
         if part.gaps is not None:
             gaps[start : end - 1] = part.gaps
         if part.rows is not None:

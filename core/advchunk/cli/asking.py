@@ -71,8 +71,8 @@ def ask_command(
     Chunks only help to find them. With the method recursive they have 100 tokens; -p max_tokens=N sets another size.
 
     With --index, what was read is kept in a file, as 'advchunk index' does, and all that is kept there is searched.
-    Without FILES, nothing is read. An index in place of FILE is searched, too. The exit code is 1 if a file fails, or
-    if nothing is found.
+    Without FILES, nothing is read. An index in place of FILE is searched, too. If a file fails, or nothing is found,
+    the exit code is 1.
     """
     if index is None and len(files) == 1 and is_index(Path(files[0])):
         index, files = files[0], ()

@@ -9,7 +9,8 @@ A plan is a generator. It yields a request to a model, receives the answer (the 
 
 An algorithm does not know whether it runs alone, beside a thousand others, or under ``await``. A `Scheduler` merges the
 requests of many plans into full batches without duplicates; `drive` and `adrive` call, or await, the models. A new plan
-starts only when the running ones cannot fill a batch, so memory is bounded by the batches in flight and one more.
+starts only when the running ones cannot fill a batch, so memory is bounded by the batches in flight, one more, and one
+plan.
 
 A model sets its number of items per call (``batch_size``) and of concurrent calls (``concurrency``). It returns one row
 per item; a row that is an exception fails only the plans that requested it.

@@ -276,8 +276,7 @@ def as_chat(llm: ChatModelLike | None, *, budget: Budget | None = None, concurre
     """Return a chat model as a `Chat`; None raises `MissingModel`, what is no model `ConfigurationError`.
 
     A function takes a prompt, or a list of ``{"role": ..., "content": ...}`` if its parameter is named ``messages``; an
-    async one is for async calls only. ``concurrency`` None keeps the model's own, else 4 for a framework's model and 1
-    for a function.
+    async one is for async calls only. ``concurrency`` None keeps the model's own, else 4, or 1 for a function.
     """
     if llm is None:
         raise errors.MissingModel("llm", _TAKEN, "llm")  # noqa: EM101

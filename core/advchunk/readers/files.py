@@ -39,8 +39,7 @@ def read_file(
     content : "main" keeps of a web page only what it is about (`readers.html`), which needs the extra "web". What was
         left out is counted in the metadata, ``left_out``.
     hidden : read what the file hides, too, such as text, sheets, rows, and slides (`readers.office`).
-    links : write the links of web pages, Office files, and e-books as in Markdown, with their addresses; else just
-        their text.
+    links : write the links of web pages, Office files, and e-books as in Markdown; else just their text.
 
     Raises
     ------

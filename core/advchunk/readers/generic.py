@@ -22,7 +22,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     """Read XML whose elements are unknown, and log that. For errors, see `parse_xml`.
 
     An element right before or after text is part of a paragraph, any other a paragraph. Titles are at the level of
-    their element among those that have a title. Text with ``xml:space="preserve"`` is code. HTML in a feed is read.
+    their element among those with a title. Text with ``xml:space="preserve"`` is code. HTML in a feed is read as HTML.
     """
     root, writer = parse_xml(text, namespaces=False), Writer("xml")
     _log.warning("%s: <%s> is XML of an unknown kind; its text is read as paragraphs", id or "XML", root.tag)

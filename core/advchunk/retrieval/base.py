@@ -35,7 +35,6 @@ from advchunk.text.counters import Counter
 
 _Answer = TypeVar("_Answer")
 _Asked: TypeAlias = tuple[Job[Floats | None], Callable[[Floats | None], _Answer]]
-_NOT_KEPT: dict[str, Any] = {"vector": None, "rows": None, "row_texts": ()}
 
 
 class BaseRetriever(ABC):
@@ -126,7 +125,7 @@ class BaseRetriever(ABC):
         rows = iter((yield from self._rows_of(groups)))
         added = {
             name: IndexedDocument(
-                [evolve(chunk, **_NOT_KEPT) for chunk in group], list(islice(rows, len(group))), texts.get(name)
+                [_without_vectors(chunk) for chunk in group], list(islice(rows, len(group))), texts.get(name)
             )
             for name, group in groups.items()
         }
@@ -212,9 +211,7 @@ class BaseRetriever(ABC):
 
         def use(chunks: Collection[Chunk], ranking: Ranking, search: Search, vector: Floats | None) -> list[Passage]:
             own = budget, self._counter, self._cutter
-            is_built_in = isinstance(self._model.model, StaticEmbedder)  # which knows no more than words do
-            meaning = None if is_built_in else vector
-            return chunks.passages(query, ranking, *own, merge=search.merge, vector=meaning, **options)
+            return chunks.passages(query, ranking, *own, merge=search.merge, vector=vector, **options)
 
         return self._asking(query, answer, max(self._depth, DEPTH_TO_CUT), use)
 
@@ -230,7 +227,7 @@ class BaseRetriever(ABC):
         use: Callable[[Collection[Chunk], Ranking, Search, Floats | None], _Answer],
     ) -> _Asked[_Answer]:
         """Return a job that embeds a query, and a function that, given its vector, calls ``use`` with the chunks, their
-        ranking, the search, and the vector, and returns its result.
+        ranking, the search, and the vector, if it knows more than words, and returns its result.
         """
         search = self._search if answer is None else replace(self._search, answer=answer)
 
@@ -242,7 +239,10 @@ class BaseRetriever(ABC):
 
         def respond(vector: Floats | None) -> _Answer:
             with self._snapshot() as chunks:
-                return use(chunks, self._rank(chunks, query, vector, search, depth), search, vector)
+                own = fit_to_language(search, query, chunks.languages, self._model, self._warnings)
+                ranking = self._rank(chunks, query, vector, own, depth)
+                has_meaning = own.mode != "lexical" and StaticEmbedder.model_name not in self._model_name
+                return use(chunks, ranking, search, vector if has_meaning else None)
 
         return Job(embedding()), respond
 
@@ -256,7 +256,6 @@ class BaseRetriever(ABC):
     ) -> Ranking:
         if not len(chunks):
             self._warnings.warn("empty", "%s has no chunks, so nothing is found", self._name)
-        search = fit_to_language(search, query, chunks.languages, self._model, self._warnings)
         depth = min(depth, max(len(chunks), self._depth, DEPTH_TO_CUT))  # without more chunks than there are
         most = depth if chunks.hierarchy.is_flat else None  # of each level, so all
         dense = None
@@ -296,6 +295,12 @@ class BaseRetriever(ABC):
         """Raise `ConfigurationError` if the embedder has another name than the one that an index was made with."""
         name, rule = self._model_name, f"embedder must be {made_by!r}, as when the index was made"
         require(name == made_by or not (name and made_by), rule, name)
+
+
+def _without_vectors(chunk: Chunk) -> Chunk:
+    """Return a chunk without its vectors, which an index keeps, but with the spans of its rows, if it has these."""
+    has_rows = chunk.rows is not None and len(chunk.rows) == len(chunk.row_spans)
+    return evolve(chunk, vector=None, rows=None, row_texts=(), row_spans=chunk.row_spans if has_rows else ())
 
 
 def _run(asked: _Asked[_Answer]) -> _Answer:

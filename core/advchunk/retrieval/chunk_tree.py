@@ -17,7 +17,7 @@ class ChunkTree:
 
     Raises
     ------
-    ConfigurationError : a chunk is not at its index, or before its parent, as in parts of trees or several.
+    ConfigurationError : a chunk is not at its index, or before its parent, as in a part of a tree, or in several trees.
 
     Examples
     --------

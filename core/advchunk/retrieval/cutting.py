@@ -101,7 +101,7 @@ class PassageCutter:
     around : tokens on either side of a hit that passages may extend to, where the text is known, or of which chunks
         beside it have the middle, at the tokens per character of the hits, >= 0.
     hit_weight : weight of the scores of the hits, >= 0; the words of the question have 1.
-    context : put the headings above a passage, and the head of a table that it starts in, before it, in the budget.
+    context : put the headings above a passage, and the head of a table that it starts in, within the budget.
     min_tokens : minimum tokens of a passage, >= 0, unless the text around it has fewer.
     max_passages : maximum number of passages, >= 1; None is unlimited.
     min_coverage : minimum ``coverage`` of a passage, 0..1; the log says so if none has as much.
@@ -112,7 +112,7 @@ class PassageCutter:
     scorer_weight : weight of the scores of the scorer, >= 0, where words have 1. It falls with the share of the
         question's words that the best 225 tokens have: from twice the weight for none, over the weight for .8, to .75
         times the weight for all. None puts the scorer in place of words. Without a scorer, the vectors of sentences
-        that an index keeps (``vectors="units"`` by a model that knows more than words) have half the weight.
+        that an index keeps (``vectors="units"``) have half the weight, but those of the built-in embedder none.
 
     >>> from advchunk import RecursiveChunker
     >>> text = "Boil the water. Add green tea. Wait two minutes. Pour it into cups."
@@ -212,7 +212,7 @@ class PassageCutter:
     ) -> list[ScoredSentence]:
         """Return all sentences of hits, and of the text around them, with their scores, by document and place.
 
-        See `cut` for the parameters. It chooses by these scores at the same ``budget``; up to 1,000, all are alike.
+        See `cut` for the parameters. `cut` chooses by these scores, which are the same for all budgets up to 1,000.
         """
         hits = check_hits(hits, "hits")
         evidence = self._evidence(question, hits, self._around(hits, beside, texts), budget)
@@ -295,11 +295,12 @@ class PassageCutter:
         sources, table, asked = self._read(question, hits, around, files)
         scores = self.scoring.score(table.postings(asked), table.regions, table.tokens, table.own_words)
         of_hits = self.hit_weight * _spread([source.evidence for source in sources], table)
-        cosines = _spread([source.row_scores for source in sources], table)
-        if self.scorer is not None or cosines.any():
+        cosines = _spread([source.row_scores for source in sources], table, -np.inf)
+        if self.scorer is not None or (is_known := np.isfinite(cosines)).any():
             score = partial(self._score_windows, question, table, cosines)
             length, weight = _JUDGED, self.scorer_weight
             if self.scorer is None:
+                cosines[~is_known] = cosines[is_known].min()
                 length, weight = 0.0, _SHARE_OF_ROWS * (SCORER_WEIGHT if weight is None else weight)
             own = self.scoring.judge(scores + of_hits, score, table.regions, table.tokens, length)
             if weight is not None and len(scores):
@@ -574,11 +575,11 @@ def _near(hits: Iterable[Hit], beside: Sequence[Hit], reach: float) -> list[Hit]
     return [hit for hit in chunks if np.abs(arrays[hit.document] - hit.chunk.middle).min() <= reach]
 
 
-def _spread(places: Iterable[Sequence[tuple[int, int, float]]], table: UnitTable) -> Floats:
-    """Return the highest value of the places that each unit overlaps, 0 of none: (n,). Each source has places, which
+def _spread(places: Iterable[Sequence[tuple[int, int, float]]], table: UnitTable, least: float = 0.0) -> Floats:
+    """Return the highest value of the places that each unit overlaps, or ``least``: (n,). Each source has places, which
     are starts, ends, and values.
     """
-    spread = np.zeros(len(table))
+    spread = np.full(len(table), least)
     for number, own in enumerate(places):
         if own:
             starts, ends, values = np.array(own).T

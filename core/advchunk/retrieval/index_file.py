@@ -308,14 +308,18 @@ class IndexReader(Sequence[Chunk]):
 
     def rows_of(self, chunks: Ints) -> list[Floats]:
         """Return the (m, d) unit rows of some chunks."""
-        documents, read = self.places.positions.documents[chunks], dict[int, list[Floats]]()
+        documents, read = self.places.positions.documents[chunks], dict[int, tuple[Floats, Ints]]()
         for document in {*documents.tolist()}:
             condition = "WHERE document = (SELECT number FROM documents WHERE name = ?)"
-            _, counts, rows = self._row("vectors", condition, _bytes(self.places.documents["name"][document]))
-            own, flat = _block([counts], [rows])
-            read[document] = np.split(flat, np.cumsum(own)[:-1])
+            name = _bytes(self.places.documents["name"][document])
+            for _, counts, rows in self._rows(
+                "vectors", condition, name, is_whole=self._index.whole_vectors == self.state
+            ):
+                own, flat = _block([counts], [rows])
+                read[document] = flat, np.cumsum([0, *own])
         places = self.places.chunks["number"][chunks] - self.places.documents["first"][documents]
-        return [read[document][place] for document, place in zip(documents.tolist(), places.tolist(), strict=True)]
+        pairs = zip(map(read.__getitem__, documents.tolist()), places.tolist(), strict=True)
+        return [flat[edges[place] : edges[place + 1]] for (flat, edges), place in pairs]
 
     def _vectors(self) -> Iterator[tuple[Ints, Floats]]:
         """Yield the number of rows of each chunk, and the rows, in blocks of whole documents."""

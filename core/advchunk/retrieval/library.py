@@ -1,6 +1,4 @@
-"""A retriever that is kept in step with files: those that have changed are read again, and those that are gone are
-forgotten.
-"""
+"""A retriever in step with files: those that have changed are read again, and those that are gone are forgotten."""
 
 from __future__ import annotations
 

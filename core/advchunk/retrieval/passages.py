@@ -32,7 +32,8 @@ class Hit:
     document : name of its document.
     score : by which it was ranked; comparable within one search only.
     highlights : spans of the sentences that matter most for the question, if they were asked for.
-    row_scores : cosine of the question and each of the chunk's sentences (`Chunk.row_spans`), if the index has them.
+    row_scores : in passages that were cut, the cosine of the question and each sentence of the chunk whose vector the
+        index has (`Chunk.row_spans`).
     """
 
     chunk: Chunk
@@ -270,6 +271,8 @@ def check_hits(hits: Iterable[Hit], name: str) -> list[Hit]:
     for hit in hits:
         require(isinstance(hit, Hit) and isinstance(hit.chunk, Chunk) and isinstance(hit.document, str), rule, hit)
         check_chunk(hit.chunk)
+        rule = "a hit must have a score for each of its chunk's row_spans, or none"
+        require(len(hit.row_scores) in (0, len(hit.chunk.row_spans)), rule, hit.row_scores)
     return hits
 
 

@@ -50,7 +50,7 @@ class Retriever(BaseRetriever):
     lexical_weight, fusion : weight of words in a hybrid search, >= 0, where vectors have 1; method (`rankings.fuse`).
     levels, answer, section_weight, merge : how chunks of several levels are searched (`search.Search`); add all levels
         of a document or corpus.
-    depth : chunks taken from the search by vectors and from that by words, >= 1, of each level; more if more are asked.
+    depth : chunks taken from the search by vectors and from that by words, >= 1, of each level; more for a search for more.
     texts : the texts of documents by name, from which `passages` fills gaps between chunks.
     tokenizer : counts tokens for a budget (`models.counters.as_counter`); None is the embedder's own.
     cutter : cuts the passages of `passages`; None is `PassageCutter()`.
@@ -176,8 +176,7 @@ class Retriever(BaseRetriever):
     ) -> Self:
         """Return the retriever that `save` saved, or that has the chunks of a `StoredRetriever`.
 
-        Raises `ConfigurationError` if there is none, if it is damaged, or if ``embedder`` has another name than the one
-        that made the vectors.
+        Raises `ConfigurationError` if there is none, if it is damaged, or if ``embedder`` did not make its vectors.
         """
         with IndexFile(Path(path)).reading() as index:
             settings, documents = index.settings, index.documents()

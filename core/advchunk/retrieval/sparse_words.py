@@ -41,7 +41,7 @@ class SparseVector(NamedTuple):
 
 
 class SparseWords:
-    """Makes words of texts sparse vectors: the dot product of a text's and a query's is the score of `LexicalIndex`.
+    """Makes sparse vectors of texts' words: the dot product of a text's and a query's is the score of `LexicalIndex`.
 
     The vector of a text depends on the text and ``mean`` alone, so it stays as it is when others come or go. Rarity
     (IDF) is in the vectors of queries: by the texts that were added here (``rarity="texts"``), or by the store

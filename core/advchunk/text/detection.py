@@ -55,8 +55,8 @@ def tell_language(text: str, declared: str = "") -> str:
     """Return the two-letter code of the language of a text, else the ``declared`` one, or "und" if it cannot be told.
 
     The script decides where it has one language. Elsewhere each word that is among the forty most common of a language
-    counts for it, and more if it is in fewer lists; so does each letter outside ASCII, and a letter that a language
-    does not have counts against it. A long text is told by 600 characters. Serbian in Latin, and Bosnian, are Croatian.
+    counts for it, and more if it is in fewer lists; so does each letter outside ASCII, and one that it does not have
+    counts against it. Long texts are told by 600 characters. Serbian in Latin letters and Bosnian count as Croatian.
     """
     if len(text) > _SLICES * _SLICE:
         step = len(text) // _SLICES

@@ -135,7 +135,8 @@ def lines(text: str) -> Units:
 
 def outermost(tiler: Tiler) -> Tiler:
     """Return a tiler of code that joins units of whole lines to the least indented one above, at the least indentation
-    that leaves no part over half of the text. A line that only closes brackets or a block stays with these.
+    that leaves no part over half of the text. A line that only closes brackets or a block stays with what it
+    closes.
     """
 
     def joined(text: str) -> Units:

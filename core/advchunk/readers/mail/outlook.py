@@ -44,8 +44,7 @@ def read_all(
     data: bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
 ) -> list[Document]:
     """Read a message of Outlook and its attachments as mail (`readers.mail.messages.read_all`). A text that is
-    compressed RTF alone is in ``unread_attachments``. Raise `Unreadable` for other or damaged data, `MissingExtra`
-    without olefile.
+    compressed RTF alone is in ``unread_attachments``. Raise `Unreadable` for bad data, `MissingExtra` without olefile.
     """
     library = import_extra("olefile", "office")
     try:

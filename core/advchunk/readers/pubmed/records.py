@@ -75,8 +75,7 @@ def _read_article(article: Element) -> Document:
 
 def from_sections(sections: Iterable[Section], *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     """Return the abstract of sections: label, text, and optionally name, each written as a line "LABEL: text". The
-    label names a section without a name, if possible as in the table; the text of one with the label "" may contain
-    labels.
+    label names a section without a name, if possible as in the table; the text of one with the label "" may have some.
     """
     text, labels, layout = "", list[Label](), list[Block]()
     for section in sections:

@@ -1,7 +1,6 @@
 """Read the contents that MinerU writes as ``content_list.json``, of versions 1 to 4.
 
-Tables keep their captions and footnotes beside them; a picture is its description. Boxes are in MinerU's unit,
-thousandths of the page.
+Tables keep captions and footnotes beside them; a picture is its description. Boxes are in thousandths of the page.
 """
 
 from advchunk.readers.json import Object

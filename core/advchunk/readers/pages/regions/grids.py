@@ -19,7 +19,7 @@ from advchunk.readers.pages.regions.shapes import Box, Detected, Line, bounding_
 from advchunk.readers.writing import pipe_table
 
 Grid: TypeAlias = list[list[Box | None]]
-"""The cells of each row of a table, in points, origin top left; None where one of another row or column reaches."""
+"""The cells of each row of a table, in points, origin top left; None where one of another row or column is."""
 FEWEST_PATHS = 4
 """Lines and other shapes of a page that may have tables."""
 
@@ -178,8 +178,7 @@ def _trim(rows: Sequence[list[Line]]) -> list[list[Line]]:
 def _is_table(rows: Sequence[Sequence[Line]], columns: Sequence[tuple[float, float]]) -> bool:
     """Return True if rows begin on one line in all columns, one of which at most has long texts, and most have an edge.
 
-    Columns of a page have long texts, and those of its authors are centered. A column of marks before another is a
-    list.
+    Columns of a page have long texts, and those of its authors are centered. Marks before a column make a list.
     """
     columns = [column for column in columns if any(_is_in(piece, column) for row in rows for piece in row)]
     cells = [[piece for row in rows for piece in row if _is_in(piece, column)] for column in columns]

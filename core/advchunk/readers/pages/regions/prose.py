@@ -156,8 +156,7 @@ def _code(rows: Sequence[Sequence[Line]]) -> str:
 def table_rows(rows: Iterable[Sequence[Line]]) -> list[list[Line]]:
     """Join the rows of a table, in the order of the file, from the first line of a cell to the last one in other cells.
 
-    Where the file goes up again, to the next cell, the rows are one; not where it goes up many rows, to the next
-    column.
+    Where the file goes up again, to the next cell, the rows are one; not where it goes up many, to the next column.
     """
     joined, bottoms = list[list[Line]](), list[float]()
     for row in rows:

@@ -4,8 +4,7 @@ Three things do:
 
 1. The file has the title last: what is above all other text goes before it.
 2. The file reads across columns of prose, line by line. They are read one after the other.
-3. The file reads a table with a column of numbers, or of labels, or a list of fields, column by column. It is read row
-   by row.
+3. The file reads a table with a column of numbers, or of labels, or a list of fields, by column. It is read by row.
 """
 
 import re

@@ -25,8 +25,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
 
     Of alternative readings (``<choice>``, ``<app>``) the corrected, regularized, expanded or editor's one is read. A
     reference is one line: as printed, if GROBID has that. Blocks have ``places`` if they or their sentences have
-    ``coords``. Raise `ConfigurationError` if the text is not TEI, has several texts (a ``teiCorpus``), or cannot be
-    parsed (`parse_xml`).
+    ``coords``. Raise `ConfigurationError` if it is not TEI, has several texts (a ``teiCorpus``), or cannot be parsed.
     """
     rule = "the text must be TEI, such as GROBID's output for a PDF"
     require(text.lstrip("\ufeff \t\r\n").startswith("<"), rule, text[:60])
