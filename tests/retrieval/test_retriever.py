@@ -3,6 +3,7 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Event
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -306,15 +307,7 @@ def test_the_sentences_whose_vectors_are_kept_are_found_beyond_words(text):
     assert passages(0.4) != passages(0.0)
 
 
-class English:
-    """Knows no other language."""
-
-    languages = ("en",)
-
-    def embed(self, texts):
-        return default_embedder().embed(texts)
-
-
+ENGLISH = SimpleNamespace(languages=("en",), embed=lambda texts: default_embedder().embed(texts))  # under another name
 GERMAN = "Der Mast steht auf dem Deck. Der Koch backt das Brot auf dem Deck."
 
 
@@ -322,7 +315,7 @@ GERMAN = "Der Mast steht auf dem Deck. Der Koch backt das Brot auf dem Deck."
     ("embedder", "text", "question"),
     [
         *((own, TEXTS["ships.txt"], "Rum?") for own in (None, "hybrid", with_cache(as_embedder(None), {}))),
-        (English(), GERMAN, "Welches Deck?"),
+        (ENGLISH, GERMAN, "Welches Deck?"),
     ],
 )
 def test_vectors_of_sentences_that_say_no_more_than_words_do_not_count(embedder, text, question):
@@ -332,9 +325,9 @@ def test_vectors_of_sentences_that_say_no_more_than_words_do_not_count(embedder,
 
 
 def test_a_chunk_that_was_found_and_is_added_again_has_one_vector():
-    own = RecursiveChunker(vectors="units", embedder=English().embed).chunk(TEXTS["ships.txt"])
-    first = Retriever({"a": own}, embedder=English().embed)
-    again = Retriever({"a": [first.search("rum")[0].chunk]}, embedder=English().embed)
+    own = RecursiveChunker(vectors="units", embedder=ENGLISH).chunk(TEXTS["ships.txt"])
+    first = Retriever({"a": own}, embedder=ENGLISH)
+    again = Retriever({"a": [first.search("rum")[0].chunk]}, embedder=ENGLISH)
     scores = [retriever.passages("rum", 50)[0].hits[0].row_scores for retriever in (first, again)]
     assert [len(own) for own in scores] == [4, 0]
 

@@ -48,8 +48,7 @@ class Retriever(BaseRetriever):
     language : code of the language of the chunks, for the sentences of passages, and for embedders that do not know
         all; "auto" is their own.
     lexical_weight, fusion : weight of words in a hybrid search, >= 0, where vectors have 1; method (`rankings.fuse`).
-    levels, answer, section_weight, merge : how chunks of several levels are searched (`search.Search`); add all levels
-        of a document or corpus.
+    levels, answer, section_weight, merge : how chunks of several levels, all of which are added, are searched (`Search`).
     depth : chunks taken from the search by vectors and from that by words, >= 1, of each level; more for a search for more.
     texts : the texts of documents by name, from which `passages` fills gaps between chunks.
     tokenizer : counts tokens for a budget (`models.counters.as_counter`); None is the embedder's own.

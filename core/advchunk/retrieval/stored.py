@@ -23,8 +23,7 @@ from advchunk.text.detection import AUTO
 
 
 class StoredRetriever(BaseRetriever):
-    """Finds chunks as `Retriever` does, but keeps chunks, words, vectors and texts in one file of SQLite, which
-    outlives the process.
+    """Finds chunks as `Retriever` does, but keeps them, their words, vectors, and texts in one file of SQLite.
 
     Opening it reads no chunk. Memory holds about 50 bytes a chunk, and up to 16 MB of chunks and words that were read;
     vectors are read from the file at each search by vectors. Each call of `add_many` or `remove` is written as a whole

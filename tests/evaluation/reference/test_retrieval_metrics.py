@@ -93,31 +93,17 @@ def rows(scores):
 
 
 @pytest.mark.slow
-@given(corpora(), st.integers(1, 14))
-def test_first_k_as_sets_of_characters(corpus, k):
+@given(corpora(), st.integers(1, 14), st.integers(1, 60))
+def test_first_k_and_budget_as_sets_of_characters(corpus, k, budget):
     chunks, questions, ranking = corpus
-    texts = characters(chunks)
+    texts, found = characters(chunks), find_overlaps(chunks, questions)
     tokens = [chunk.tokens for of_one in chunks.values() for chunk in of_one]
-    scores = at_k(find_overlaps(chunks, questions), ranking, k)
-    expected = [
-        scored(texts, answer(question), [set(texts[i]) for i in order[:k]], sum(tokens[i] for i in order[:k]))
-        for question, order in zip(questions, ranking, strict=True)
-    ]
-    np.testing.assert_allclose(rows(scores), expected, rtol=1e-12)
-
-
-@pytest.mark.slow
-@given(corpora(), st.integers(1, 60))
-def test_budget_as_sets_of_characters(corpus, budget):
-    chunks, questions, ranking = corpus
-    texts = characters(chunks)
-    tokens = [chunk.tokens for of_one in chunks.values() for chunk in of_one]
-    scores = at_budget(find_overlaps(chunks, questions), ranking, budget)
-    expected = [
-        scored(texts, answer(question), *within(budget, [texts[i] for i in order], [tokens[i] for i in order]))
-        for question, order in zip(questions, ranking, strict=True)
-    ]
-    np.testing.assert_allclose(rows(scores), expected, rtol=1e-12)
+    firsts = [([set(texts[i]) for i in order[:k]], sum(tokens[i] for i in order[:k])) for order in ranking]
+    filled = [within(budget, [texts[i] for i in order], [tokens[i] for i in order]) for order in ranking]
+    for scores, taken in (at_k(found, ranking, k), firsts), (at_budget(found, ranking, budget), filled):
+        pairs = zip(questions, taken, strict=True)
+        expected = [scored(texts, answer(question), *own) for question, own in pairs]
+        np.testing.assert_allclose(rows(scores), expected, rtol=1e-12)
 
 
 @pytest.mark.slow
