@@ -96,11 +96,11 @@ def rows(scores):
 @given(corpora(), st.integers(1, 14), st.integers(1, 60))
 def test_first_k_and_budget_as_sets_of_characters(corpus, k, budget):
     chunks, questions, ranking = corpus
-    texts, found = characters(chunks), find_overlaps(chunks, questions)
+    texts, overlaps = characters(chunks), find_overlaps(chunks, questions)
     tokens = [chunk.tokens for of_one in chunks.values() for chunk in of_one]
     firsts = [([set(texts[i]) for i in order[:k]], sum(tokens[i] for i in order[:k])) for order in ranking]
     filled = [within(budget, [texts[i] for i in order], [tokens[i] for i in order]) for order in ranking]
-    for scores, taken in (at_k(found, ranking, k), firsts), (at_budget(found, ranking, budget), filled):
+    for scores, taken in (at_k(overlaps, ranking, k), firsts), (at_budget(overlaps, ranking, budget), filled):
         pairs = zip(questions, taken, strict=True)
         expected = [scored(texts, answer(question), *own) for question, own in pairs]
         np.testing.assert_allclose(rows(scores), expected, rtol=1e-12)
