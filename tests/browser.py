@@ -24,7 +24,7 @@ class Seen:
         file.write_text(page.replace("</body>", f"<script>{script}</script></body>"), "utf-8")
         flags = [
             "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}", "--no-first-run",
-            "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=10000", "--enable-logging=stderr",
+            "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=100000", "--enable-logging=stderr",
             f"--log-net-log={log}", "--dump-dom",
         ]  # fmt: skip
         address = f"{file.as_uri()}#{urlencode(chosen or {})}"
