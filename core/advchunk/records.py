@@ -299,7 +299,8 @@ class Chunk:
         not the document's; one that the document has too is preceded by ``advchunk_``.
     source_spans : the spans in the original, if the document has ``offsets``; else empty.
     vector : (d,) unit vector, if the chunker has ``vectors=``.
-    rows, row_spans, row_texts : (m, d) unit vectors, spans, and texts of its m sentences, if ``vectors="units"``.
+    rows, row_spans, row_texts : (m, d) unit vectors, spans, and texts of its m sentences, if ``vectors="units"``;
+        an index keeps the vectors beside the chunk.
     """
 
     text: str
@@ -364,11 +365,8 @@ def check_chunk(chunk: Chunk) -> None:
     is_plain = type(chunk.text) is type(chunk.id) is type(chunk.context) is str and type(chunk.metadata) is dict
     is_plain = is_plain and type(chunk.tokens) is type(chunk.index) is type(chunk.level) is int
     is_plain = is_plain and chunk.tokens < 2**63
-    is_plain = (
-        is_plain
-        and type(chunk.source_spans) is type(chunk.spans) is type(chunk.row_spans) is tuple
-        and type(chunk.parent) in _NUMBERS
-    )
+    is_plain = is_plain and type(chunk.source_spans) is type(chunk.spans) is type(chunk.row_spans) is tuple
+    is_plain = is_plain and type(chunk.parent) in _NUMBERS
     if not (is_plain and all(type(span) is Span for span in (*chunk.spans, *chunk.row_spans))):
         check_fields(chunk)
 

@@ -93,9 +93,9 @@ def join_segmentations(
         reasons += [*([reason] if start else []), *part.reasons]
         origins += ["structure"] if start else []
         own = part.origins
-        origins += (
-            [own or origin_of(word, False) for word in part.reasons] if own is None or isinstance(own, str) else own
-        )
+        if own is None or isinstance(own, str):
+            own = [own or origin_of(word, first=False) for word in part.reasons]
+        origins += own
         cuts += (part.cuts[1:] + start).tolist()
         own_labels = labels_of(part)
         labels[start:end] = label + own_labels

@@ -419,10 +419,9 @@ class _Source:
     @property
     def row_scores(self) -> list[tuple[int, int, float]]:
         """The spans of the sentences of its hits, and their scores."""
-        hits = [hit for hit, _ in self.hits if self.is_placed]
-        return [
-            (*span, score) for hit in hits for span, score in zip(hit.chunk.row_spans, hit.row_scores, strict=False)
-        ]
+        hits = [hit for hit, _ in self.hits if self.is_placed and hit.chunk.row_spans]  # none if it was found elsewhere
+        pairs = (zip(hit.chunk.row_spans, hit.row_scores, strict=False) for hit in hits)
+        return [(*span, score) for own in pairs for span, score in own]
 
 
 @dataclass(frozen=True, eq=False)

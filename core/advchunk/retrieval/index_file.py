@@ -309,12 +309,11 @@ class IndexReader(Sequence[Chunk]):
     def rows_of(self, chunks: Ints) -> list[Floats]:
         """Return the (m, d) unit rows of some chunks."""
         documents, read = self.places.positions.documents[chunks], dict[int, tuple[Floats, Ints]]()
+        is_whole = self._index.whole_vectors == self.state
         for document in {*documents.tolist()}:
             condition = "WHERE document = (SELECT number FROM documents WHERE name = ?)"
             name = _bytes(self.places.documents["name"][document])
-            for _, counts, rows in self._rows(
-                "vectors", condition, name, is_whole=self._index.whole_vectors == self.state
-            ):
+            for _, counts, rows in self._rows("vectors", condition, name, is_whole=is_whole):
                 own, flat = _block([counts], [rows])
                 read[document] = flat, np.cumsum([0, *own])
         places = self.places.chunks["number"][chunks] - self.places.documents["first"][documents]

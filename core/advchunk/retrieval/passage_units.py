@@ -567,7 +567,7 @@ class UnitTable:
 
 
 def share_of_words(text: str, weights: Mapping[WordTerms, float]) -> float:
-    """Return the share, 0..1, of the weight of a question's words that a text has; for a word it lacks, its pieces."""
+    """Return the share, 0..1, of the weight of a question's words that a text has; of a word it lacks, pieces count."""
     own, total = [*map(word_terms, {*split_words(text)})], 0.0
     terms = {word.stem for word in own}
     if any(word.stem not in terms for word in weights):

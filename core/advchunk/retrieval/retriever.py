@@ -48,8 +48,9 @@ class Retriever(BaseRetriever):
     language : code of the language of the chunks, for the sentences of passages, and for embedders that do not know
         all; "auto" is their own.
     lexical_weight, fusion : weight of words in a hybrid search, >= 0, where vectors have 1; method (`rankings.fuse`).
-    levels, answer, section_weight, merge : how chunks of several levels, all of which are added, are searched (`Search`).
-    depth : chunks taken from the search by vectors and from that by words, >= 1, of each level; more for a search for more.
+    levels, answer, section_weight, merge : how chunks of several levels are searched (`search.Search`); add all levels
+        of a document or corpus.
+    depth : chunks taken from the search by vectors and from that by words, >= 1, of each level, and at least ``k``.
     texts : the texts of documents by name, from which `passages` fills gaps between chunks.
     tokenizer : counts tokens for a budget (`models.counters.as_counter`); None is the embedder's own.
     cutter : cuts the passages of `passages`; None is `PassageCutter()`.
@@ -175,7 +176,7 @@ class Retriever(BaseRetriever):
     ) -> Self:
         """Return the retriever that `save` saved, or that has the chunks of a `StoredRetriever`.
 
-        Raises `ConfigurationError` if there is none, if it is damaged, or if ``embedder`` did not make its vectors.
+        Raises `ConfigurationError` for none, a damaged one, or an ``embedder`` with another name than its vectors' one.
         """
         with IndexFile(Path(path)).reading() as index:
             settings, documents = index.settings, index.documents()

@@ -13,7 +13,7 @@ ELEMENTS: Mapping[str, Any] = json.loads(files(__package__).joinpath("elements.j
 """Names of elements, by how the reader handles them."""
 
 MAX_HTML_DEPTH = 512
-"""Nested elements, as in Chrome. Deeper ones are read without tags, for each of which the parser looks at all above."""
+"""Nested elements, as in Chrome. Tags of deeper ones are left out: for each, the parser looks at all open ones."""
 
 # Left open, these are opened again in every block that follows: 2,000 <font> in 35 kB make 2,000,000 elements. Under an
 # unknown name, they are not. The reader ignores formatting, so it loses nothing.
